@@ -1,0 +1,77 @@
+"""From the tools that were served to the catalog that is kept (CA-1 to CA-3).
+
+:func:`summarize` turns the wire tools of one ``tools/list`` result into entries, and
+:func:`normalize_catalog` bounds them. Both are pure; the token count comes from the caller.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from kandev_nb.attachment import limits
+from kandev_nb.attachment.model import ToolSummary
+
+
+class Catalog(NamedTuple):
+    """A bounded catalog; ``truncated`` when more tools were served than are listed."""
+
+    tools: tuple[ToolSummary, ...]
+    truncated: bool
+
+
+def summarize(
+    tools: Iterable[Mapping[str, Any]], estimate: Callable[[Mapping[str, Any]], int | None]
+) -> tuple[ToolSummary, ...]:
+    """Return an entry for each wire tool (MCP, "Tool").
+
+    ``estimate`` is given the complete definition as served and returns its tokens, or ``None``
+    where there is no tokenizer.
+    """
+    return tuple(
+        ToolSummary(
+            name=_text(tool.get("name")),
+            description=_text(tool.get("description")),
+            input_schema=tool.get("inputSchema"),
+            estimated_tokens=estimate(tool) or 0,
+        )
+        for tool in tools
+    )
+
+
+def normalize_catalog(tools: Iterable[ToolSummary], total: int) -> Catalog:
+    """Return at most :data:`limits.TOOLS` entries, sorted by name, then wire position.
+
+    ``total`` is the full count of tools that were served. Entries without a name are not listed.
+    A schema that does not fit its own limit, or what the earlier ones left of the common limit, is
+    left out whole and marked; a later, smaller one may still fit.
+    """
+    named = sorted((tool for tool in tools if tool.name), key=lambda tool: tool.name)
+    room = limits.SCHEMAS_BYTES
+    kept: list[ToolSummary] = []
+    for tool in named[: limits.TOOLS]:
+        size = schema_bytes(tool.input_schema)
+        fits = size <= min(limits.SCHEMA_BYTES, room)
+        room -= size if fits else 0
+        kept.append(_bounded(tool, with_schema=fits))
+    return Catalog(tuple(kept), truncated=total > len(kept))
+
+
+def schema_bytes(schema: Any) -> int:
+    """Return the size of a schema in bytes, as compact UTF-8 JSON; 0 for no schema."""
+    if schema is None:
+        return 0
+    text = json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
+    return len(text.encode("utf-8", "replace"))
+
+
+def _bounded(tool: ToolSummary, *, with_schema: bool) -> ToolSummary:
+    return tool.updated(
+        name=limits.cut_utf8(tool.name, limits.TOOL_NAME_BYTES),
+        description=limits.cut_utf8(tool.description, limits.DESCRIPTION_BYTES),
+        input_schema=tool.input_schema if with_schema else None,
+        input_schema_truncated=tool.input_schema_truncated or not with_schema,
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,104 @@
+"""The English catalogue: every word that a view shows, by message key.
+
+A page may replace a text by its key; names and provider text are never translated. A key that
+counts something has a ``.one`` form beside the ordinary one.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+ENGLISH: Final[Mapping[str, str]] = {
+    "heading": "MCP servers · {session}",
+    "heading.agent": "MCP servers · {session} · {agent}",
+    "empty.nothing_started": "Nothing started yet.",
+    "empty.no_servers": "This session was given no servers.",
+    "banner.session_error": "Session error: {summary}",
+    "note.estimate": (
+        "Token counts are estimates with o200k_base: "
+        "what the agent really pays varies by model and provider."
+    ),
+    "note.late_traffic": (
+        "An earlier connection of this session is still in use ({count} requests); "
+        "it is not counted here."
+    ),
+    "note.late_traffic.one": (
+        "An earlier connection of this session is still in use (1 request); it is not counted here."
+    ),
+    "note.evidence_dropped": "{count} older events are no longer kept.",
+    "note.evidence_dropped.one": "1 older event is no longer kept.",
+    "note.ended": "The session has ended: {reason}.",
+    "status.active": "Active",
+    "status.connected": "Connected",
+    "status.used_unlisted": "Connected · used, tools not listed",
+    "status.disconnected": "Disconnected",
+    "status.delivered": "Delivered · connection unverified",
+    "status.failed": "Failed",
+    "status.filtered": "Filtered",
+    "status.unavailable": "Unavailable",
+    "status.unknown": "Configured",
+    "detail.tools": "{count} tools",
+    "detail.tools.one": "1 tool",
+    "detail.no_tools": "Served 0 tools",
+    "detail.tokens": "~{count} tokens",
+    "detail.tokens.one": "~1 token",
+    "detail.shown": "showing {shown} of {count} tools",
+    "detail.partial": "partial list",
+    "detail.stale": "catalog may be stale",
+    "detail.used": "used · {count} calls",
+    "detail.used.one": "used · 1 call",
+    "detail.ended": "ended",
+    "detail.reported": "the agent reports: {status}",
+    "check.configured": "Configured",
+    "check.delivered": "Delivered to the agent",
+    "check.session_accepted": "Session accepted",
+    "check.initialize_observed": "Connected",
+    "check.tools_list_observed": "Tools loaded (served to the agent)",
+    "check.tool_call_observed": "Used",
+    "check.explicit_error": "Failed",
+    "settle.configured": "Nothing: the server is not in the profile that was used.",
+    "settle.delivered": "A session that is started with this server.",
+    "settle.session_accepted": "The agent's answer to the session request.",
+    "settle.initialize_observed.kandev": "The agent's first request to the Kandev endpoint.",
+    "settle.tools_list_observed.kandev": "The agent asking the Kandev endpoint for its tools.",
+    "settle.tool_call_observed.kandev": "A prompt that makes the agent call one of its tools.",
+    "settle.direct": (
+        "Only the agent sees this connection: Kandev cannot observe a server "
+        "that the agent connects to directly."
+    ),
+    "explain.status": "{name} is {label}.",
+    "explain.proven": "Proven: {facts}.",
+    "explain.nothing_proven": "Nothing is proven yet.",
+    "explain.open": "Not observed: {facts}. That is not a failure.",
+    "explain.settle": "What would settle it: {settle}",
+}
+
+
+class Message(BaseModel):
+    """One text for a person: its key, what fills it in, and the English text."""
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    params: dict[str, str | int] = Field(default_factory=dict)
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def say(key: str, **params: str | int) -> Message:
+    """Return the message of that key with ``params`` filled in; numbers are grouped by comma."""
+    shown = {n: f"{v:,}" if isinstance(v, int) else v for n, v in params.items()}
+    return Message(key=key, params=params, text=ENGLISH[key].format(**shown))
+
+
+def count(key: str, number: int, **params: str | int) -> Message:
+    """Return the message for ``number`` things, in its singular form for one."""
+    return say(f"{key}.one" if number == 1 else key, count=number, **params)
+
+
+def verbatim(text: str, key: str = "verbatim") -> Message:
+    """Return a message for text that is not ours to translate."""
+    return Message(key=key, text=text)
