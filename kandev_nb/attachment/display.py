@@ -285,11 +285,12 @@ def _explain(row: Row) -> list[Message]:
 def _text_lines(view: View) -> list[str]:
     lines = [view.heading.text]
     lines += [message.text for message in (view.banner, view.empty) if message]
-    names = max((len(row.name) for row in view.rows), default=0)
+    names = max((len(words.visible(row.name)) for row in view.rows), default=0)
     labels = max((len(row.label.text) for row in view.rows), default=0)
     for row in view.rows:
         facts = (*((row.summary,) if row.summary else ()), *row.details)
         rest = " · ".join(message.text for message in facts)
-        line = f"{_SHAPES[row.dot]} {row.name:<{names}}  {row.label.text:<{labels}}  {rest}"
+        name = words.visible(row.name)
+        line = f"{_SHAPES[row.dot]} {name:<{names}}  {row.label.text:<{labels}}  {rest}"
         lines.append(line.rstrip())
     return lines + [note.text for note in view.notes]

@@ -6,6 +6,7 @@ counts something has a ``.one`` form beside the ordinary one.
 
 from collections.abc import Mapping
 from typing import Final
+from unicodedata import category
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -75,6 +76,10 @@ ENGLISH: Final[Mapping[str, str]] = {
 }
 
 
+_INVISIBLE: Final = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
+"""Unicode categories of characters that show nothing, or change how others are shown."""
+
+
 class Message(BaseModel):
     """One text for a person: its key, what fills it in, and the English text."""
 
@@ -88,9 +93,20 @@ class Message(BaseModel):
         return self.text
 
 
+def visible(text: str) -> str:
+    """Return ``text`` with invisible and bidirectional control characters escaped (CA-5)."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(c) if category(c) in _INVISIBLE else c for c in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
 def say(key: str, **params: str | int) -> Message:
     """Return the message of that key with ``params`` filled in; numbers are grouped by comma."""
-    shown = {n: f"{v:,}" if isinstance(v, int) else v for n, v in params.items()}
+    shown = {n: f"{v:,}" if isinstance(v, int) else visible(v) for n, v in params.items()}
     return Message(key=key, params=params, text=ENGLISH[key].format(**shown))
 
 
@@ -101,4 +117,4 @@ def count(key: str, number: int, **params: str | int) -> Message:
 
 def verbatim(text: str, key: str = "verbatim") -> Message:
     """Return a message for text that is not ours to translate."""
-    return Message(key=key, text=text)
+    return Message(key=key, text=visible(text))

@@ -1,0 +1,105 @@
+"""The endpoint of one attempt: an MCP server of its own behind a secret of its own.
+
+It lives while its execution lives, also when the attempt was superseded: some agents go on using
+a first connection after a reset. What it sees is told to the ledger as evidence of its attempt.
+"""
+
+import asyncio
+import secrets
+from itertools import count
+from typing import Any, Final
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.types import Message, Receive, Scope, Send
+
+from kandev_nb._version import __version__
+from kandev_nb.attachment import limits
+from kandev_nb.attachment.display import BUILT_IN
+from kandev_nb.attachment.model import utc_now
+from kandev_nb.endpoint.observe import ADMISSION, Admission, Observer, Record
+from kandev_nb.endpoint.tools import ToolSet
+
+_SECRET_BYTES: Final = 24
+_SESSION_HEADER: Final = b"mcp-session-id"
+
+
+class AttemptEndpoint:
+    """Serves one attempt's tools over streamable HTTP, in both protocol eras on one URL."""
+
+    def __init__(self, attachment_attempt_id: str, tools: ToolSet, record: Record) -> None:
+        self.secret = secrets.token_urlsafe(_SECRET_BYTES)
+        self._observer = Observer(attachment_attempt_id, record)
+        self._sessions = StreamableHTTPSessionManager(
+            _mcp_server(tools, self._observer),
+            session_idle_timeout=None,
+            max_sessions=limits.OPEN_CONNECTIONS,
+        )
+        self._numbers = count(1)
+        self._connections: dict[bytes, str] = {}
+        self._started = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Make ready to serve."""
+        self._task = asyncio.create_task(self._run())
+        await self._started.wait()
+
+    async def end(self) -> None:
+        """End every connection; this is our own doing and so no evidence (EV-5)."""
+        self._ended.set()
+        if self._task:
+            await self._task
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one HTTP request that was let in."""
+        session = dict(scope["headers"]).get(_SESSION_HEADER)
+        connection_id = self._connections.get(session or b"") or f"mcp-{next(self._numbers)}"
+        scope = {**scope, ADMISSION: Admission(connection_id, utc_now())}
+
+        async def noting(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._note_response(scope, session, connection_id, message)
+            await send(message)
+
+        await self._sessions.handle_request(scope, receive, noting)
+
+    def _note_response(
+        self, scope: Scope, session: bytes | None, connection_id: str, message: Message
+    ) -> None:
+        if message["status"] >= 300:
+            return
+        if scope["method"] == "DELETE" and session in self._connections:
+            self._observer.closed(self._connections.pop(session))
+        elif session is None and (opened := dict(message["headers"]).get(_SESSION_HEADER)):
+            self._connections[opened] = connection_id
+
+    async def _run(self) -> None:
+        async with self._sessions.run():
+            self._started.set()
+            await self._ended.wait()
+
+
+def _mcp_server(tools: ToolSet, observer: Observer) -> Server[Any]:
+    async def list_tools(
+        _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=tools.definitions())
+
+    async def call_tool(
+        _: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        return await tools.call(params.name, params.arguments or {})
+
+    server: Server[Any] = Server(
+        BUILT_IN,
+        version=__version__,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        get_tool_input_schema=tools.schema,
+    )
+    server.middleware[:] = [observer]
+    return server

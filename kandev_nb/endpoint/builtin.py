@@ -1,0 +1,168 @@
+"""The built-in ``*_kandev`` tools, under Kandev's own names and argument names.
+
+They reach one session's own task and nothing else: an ID of another task is refused, and no
+argument selects another session's report (EV-8).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+import mcp_types as types
+
+from kandev_nb.attachment import History
+from kandev_nb.endpoint.plan import Plan
+from kandev_nb.endpoint.tools import Arguments, Tool, ToolError, ToolSet
+
+_TASK: Final = {
+    "type": "string",
+    "description": "ID of the task. Your own task when left out.",
+}
+_CONTENT: Final = {"type": "string", "description": "The whole plan, as Markdown."}
+_TITLE: Final = {"type": "string", "description": "Title of the plan."}
+
+
+class Desk(Protocol):
+    """What the built-in tools of one session work on."""
+
+    @property
+    def task_id(self) -> str:
+        """The session's own task."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of that task."""
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """The task's sessions, newest first, as JSON objects."""
+
+    async def report(self) -> History:
+        """The session's own report, with what was recorded so far."""
+
+
+def built_in_tools(desk: Desk) -> ToolSet:
+    """Return the tools that the Kandev endpoint serves to one session."""
+    return ToolSet(
+        (
+            *_session_tools(desk),
+            *_plan_tools(desk),
+        )
+    )
+
+
+def _session_tools(desk: Desk) -> tuple[Tool, ...]:
+    async def sessions(arguments: Arguments) -> Any:
+        _own_task(desk, arguments)
+        return {"task_id": desk.task_id, "sessions": desk.sessions()}
+
+    async def report(_: Arguments) -> Any:
+        return without_schemas((await desk.report()).to_wire())
+
+    return (
+        _tool(
+            "list_task_sessions_kandev",
+            "List the agent sessions of a task, the most recently started first: "
+            "ID, name, state, agent profile and times. Your own is marked is_current.",
+            {"task_id": {"type": "string", "description": "ID of the task."}},
+            sessions,
+            required=("task_id",),
+        ),
+        _tool(
+            "get_attachment_report_kandev",
+            "Get the attachment report of your own session: which MCP servers were configured, "
+            "delivered, connected, loaded and used, as far as Kandev has evidence. "
+            "Absence of evidence is not failure.",
+            {},
+            report,
+        ),
+    )
+
+
+def _plan_tools(desk: Desk) -> tuple[Tool, ...]:
+    async def get(arguments: Arguments) -> Any:
+        return _saved_plan(desk, arguments).to_json()
+
+    async def create(arguments: Arguments) -> Any:
+        _own_task(desk, arguments)
+        desk.plan.save(arguments["content"], arguments.get("title"))
+        return desk.plan.to_json()
+
+    async def update(arguments: Arguments) -> Any:
+        plan = _saved_plan(desk, arguments)
+        plan.save(arguments["content"], arguments.get("title"))
+        return plan.to_json()
+
+    async def delete(arguments: Arguments) -> Any:
+        _saved_plan(desk, arguments).clear()
+        return "The plan was deleted."
+
+    written = {"task_id": _TASK, "content": _CONTENT, "title": _TITLE}
+    return (
+        _tool(
+            "get_task_plan_kandev",
+            "Get the current plan of a task, with the edits that the user made.",
+            {"task_id": _TASK},
+            get,
+        ),
+        _tool(
+            "create_task_plan_kandev",
+            "Save the plan of a task. A plan that exists is replaced.",
+            written,
+            create,
+            required=("content",),
+        ),
+        _tool(
+            "update_task_plan_kandev",
+            "Replace the content of an existing plan, and its title when one is given.",
+            written,
+            update,
+            required=("content",),
+        ),
+        _tool(
+            "delete_task_plan_kandev",
+            "Delete the plan of a task.",
+            {"task_id": _TASK},
+            delete,
+        ),
+    )
+
+
+def without_schemas(report: dict[str, Any]) -> dict[str, Any]:
+    """Return the wire report with tools by name and estimate only: a model pays for each token."""
+    current = report.get("current")
+    if not current:
+        return report
+    kept = ("name", "estimated_tokens")
+    servers = [
+        {**row, "tools": [{k: t[k] for k in kept if k in t} for t in row["tools"]]}
+        if "tools" in row
+        else row
+        for row in current.get("servers", ())
+    ]
+    return {**report, "current": {**current, "servers": servers}} if servers else report
+
+
+def _own_task(desk: Desk, arguments: Arguments) -> None:
+    if arguments.get("task_id", desk.task_id) != desk.task_id:
+        raise ToolError(f"task_id is not your own task. Leave it out, or use {desk.task_id}.")
+
+
+def _saved_plan(desk: Desk, arguments: Arguments) -> Plan:
+    _own_task(desk, arguments)
+    if not desk.plan.exists:
+        raise ToolError("This task has no plan yet. Save one with create_task_plan_kandev.")
+    return desk.plan
+
+
+def _tool(
+    name: str,
+    description: str,
+    properties: Mapping[str, Any],
+    call: Any,
+    required: tuple[str, ...] = (),
+) -> Tool:
+    schema: dict[str, Any] = {"type": "object", "properties": dict(properties)}
+    if required:
+        schema["required"] = list(required)
+    schema["additionalProperties"] = False
+    definition = types.Tool(name=name, description=description, input_schema=schema)
+    return Tool(definition, call)

@@ -1,0 +1,157 @@
+"""The one HTTP server of a process, on 127.0.0.1 and a port that the system picks.
+
+It lets requests in by Host, Origin and secret before the MCP SDK sees them (SA-4) and answers
+others with a status and an empty body. The secret alone says which attempt a request belongs to.
+"""
+
+import asyncio
+import hmac
+import socket
+from hashlib import sha256
+from typing import Final
+from weakref import WeakKeyDictionary
+
+import uvicorn
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from kandev_nb import tokens
+from kandev_nb.attachment.reasons import ReasonCode
+from kandev_nb.endpoint.attempt import AttemptEndpoint
+from kandev_nb.endpoint.observe import Record
+from kandev_nb.endpoint.tools import ToolSet
+from kandev_nb.errors import EndpointError
+
+_UNAUTHORIZED: Final = 401
+_FORBIDDEN: Final = 403
+_NOT_FOUND: Final = 404
+_GONE: Final = 410
+_MISDIRECTED: Final = 421
+_REMEMBERED_ENDS: Final = 1024
+
+
+class EndpointServer:
+    """Serves the endpoints of every live attempt of this process.
+
+    All methods belong on the loop thread. The server starts with the first attempt and lives as
+    long as the process.
+    """
+
+    def __init__(self) -> None:
+        self._attempts: dict[bytes, AttemptEndpoint] = {}
+        self._ended: dict[bytes, None] = {}
+        self._starting = asyncio.Lock()
+        self._server: asyncio.Task[None] | None = None
+        self._port = 0
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port that the server listens at."""
+        return f"http://127.0.0.1:{self._port}"
+
+    def url(self, endpoint: AttemptEndpoint) -> str:
+        """Return the attempt's own URL. It holds the secret: never show or store it."""
+        return f"{self.origin}/a/{endpoint.secret}/mcp"
+
+    async def open(
+        self, attachment_attempt_id: str, tools: ToolSet, record: Record
+    ) -> AttemptEndpoint:
+        """Serve a new attempt. Raises ``EndpointError`` when the server cannot listen."""
+        async with self._starting:
+            if self._server is None:
+                await self._start()
+        endpoint = AttemptEndpoint(attachment_attempt_id, tools, record)
+        await endpoint.start()
+        self._attempts[_digest(endpoint.secret)] = endpoint
+        return endpoint
+
+    async def end(self, endpoint: AttemptEndpoint) -> None:
+        """Answer this attempt's URL with 410 from now on."""
+        digest = _digest(endpoint.secret)
+        if self._attempts.pop(digest, None) is None:
+            return
+        self._ended[digest] = None
+        while len(self._ended) > _REMEMBERED_ENDS:
+            self._ended.pop(next(iter(self._ended)))
+        await endpoint.end()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let one request in, or answer it with a bare status."""
+        admitted = self._admit(scope)
+        if isinstance(admitted, int):
+            await Response(status_code=admitted)(scope, receive, send)
+        else:
+            await admitted(scope, receive, send)
+
+    def _admit(self, scope: Scope) -> AttemptEndpoint | int:
+        headers = Headers(scope=scope)
+        if headers.get("host", "").lower() not in self._hosts():
+            return _MISDIRECTED
+        origin = headers.get("origin")
+        if origin is not None and origin.lower() not in {f"http://{h}" for h in self._hosts()}:
+            return _FORBIDDEN
+        secret, path = _credential(scope["path"], headers)
+        digest = _digest(secret)
+        endpoint = self._attempts.get(digest)
+        if endpoint is None or not hmac.compare_digest(_digest(endpoint.secret), digest):
+            return _GONE if digest in self._ended else _UNAUTHORIZED
+        return endpoint if path == "/mcp" else _NOT_FOUND
+
+    def _hosts(self) -> tuple[str, str]:
+        return f"127.0.0.1:{self._port}", f"localhost:{self._port}"
+
+    async def _start(self) -> None:
+        try:
+            listening = _loopback_socket()
+        except OSError as error:
+            raise EndpointError(
+                f"The Kandev MCP endpoint cannot listen on 127.0.0.1 ({error.strerror}). "
+                "Check that this machine lets a program listen on loopback.",
+                reason_code=ReasonCode.ENDPOINT_FAILED,
+            ) from error
+        self._port = listening.getsockname()[1]
+        tokens.warm()
+        server = uvicorn.Server(
+            uvicorn.Config(
+                self,
+                interface="asgi3",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                ws="none",
+                timeout_graceful_shutdown=1,
+            )
+        )
+        self._server = asyncio.create_task(server.serve(sockets=[listening]))
+
+
+_servers: WeakKeyDictionary[asyncio.AbstractEventLoop, EndpointServer] = WeakKeyDictionary()
+
+
+def endpoint_server() -> EndpointServer:
+    """Return the one endpoint server of the running loop."""
+    return _servers.setdefault(asyncio.get_running_loop(), EndpointServer())
+
+
+def _loopback_socket() -> socket.socket:
+    # asyncio sets TCP_NODELAY only on a socket that names its protocol; without it every answer
+    # waits for a delayed acknowledgement.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.bind(("127.0.0.1", 0))
+    listening.listen(128)
+    return listening
+
+
+def _credential(path: str, headers: Headers) -> tuple[str, str]:
+    """Return the secret that a request carries, in its path or as bearer, and the rest."""
+    if path.startswith("/a/"):
+        secret, _, rest = path.removeprefix("/a/").partition("/")
+        return secret, f"/{rest}"
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return (token.strip() if scheme.lower() == "bearer" else ""), path
+
+
+def _digest(secret: str) -> bytes:
+    return sha256(secret.encode("utf-8", "replace")).digest()

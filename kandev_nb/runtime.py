@@ -1,0 +1,137 @@
+"""The one event loop of this process, in one daemon thread.
+
+It carries agents, the endpoint and tests, so that a busy notebook cell stops none of them. The
+public API comes in through :func:`call`, which waits, or :func:`call_async`, which can be awaited
+in any loop. A forked child gets a runtime of its own when it asks for one.
+"""
+
+import asyncio
+import atexit
+import os
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import CancelledError, Future
+from contextlib import ExitStack
+from typing import Any, Final, TypeVar
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from kandev_nb.attachment.reasons import ReasonCode
+from kandev_nb.errors import KandevError, Unsupported, WaitTimeout
+
+T = TypeVar("T")
+
+CANCEL_GRACE: Final = 2.0
+"""Seconds that an interrupted call waits for its coroutine to clean up (SE-7)."""
+
+
+class _Runtime:
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self.portal = self._stack.enter_context(start_blocking_portal(name="kandev-nb"))
+        self.loop = self.portal.call(asyncio.get_running_loop)
+        self._chores: set[asyncio.Task[None]] = set()
+
+    def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        def start() -> None:
+            chore = self.loop.create_task(work())
+            self._chores.add(chore)
+            chore.add_done_callback(self._chores.discard)
+
+        self.loop.call_soon_threadsafe(start)
+
+    def stop(self) -> None:
+        """Cancel what still runs and end the thread."""
+        self.portal.start_task_soon(self.portal.stop, True)
+        self._stack.close()
+
+
+_lock = threading.Lock()
+_runtime: _Runtime | None = None
+
+
+def portal() -> BlockingPortal:
+    """Return the way into the loop thread, which is started on first use.
+
+    Raises :class:`~kandev_nb.errors.Unsupported` on Windows.
+    """
+    return _running().portal
+
+
+def start_soon(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run ``work`` on the loop and do not wait for it. May be called from any thread."""
+    _running().start_soon(work)
+
+
+def _running() -> _Runtime:
+    global _runtime
+    if sys.platform == "win32":
+        raise Unsupported(
+            "kandev-nb runs on Linux and macOS. On Windows, run it in WSL 2.",
+            reason_code=ReasonCode.PLATFORM_UNSUPPORTED,
+        )
+    with _lock:
+        if _runtime is None:
+            _runtime = _Runtime()
+        return _runtime
+
+
+def call(work: Callable[[], Awaitable[T]], *, timeout: float | None, what: str) -> T:
+    """Run ``work`` on the loop and wait for its result.
+
+    ``timeout`` is in seconds, ``None`` for no bound. On a time-out or an interrupt the coroutine
+    is cancelled and given :data:`CANCEL_GRACE` seconds to clean up. Raises
+    :class:`~kandev_nb.errors.WaitTimeout`, which says ``what`` did not end.
+    """
+    done = threading.Event()
+    future = _submit(work, done)
+    try:
+        return future.result(timeout)
+    except BaseException as error:
+        if future.done() and not isinstance(error, KeyboardInterrupt | CancelledError):
+            raise
+        future.cancel()
+        done.wait(CANCEL_GRACE)
+        if isinstance(error, TimeoutError):
+            raise WaitTimeout(
+                f"{what} did not end within {timeout:g} s. Call again with a longer timeout.",
+                reason_code=ReasonCode.CALL_TIMEOUT,
+            ) from None
+        raise
+
+
+async def call_async(work: Callable[[], Awaitable[T]]) -> T:
+    """Run ``work`` on the loop and await its result in the caller's own loop."""
+    return await asyncio.wrap_future(_submit(work, threading.Event()))
+
+
+def _submit(work: Callable[[], Awaitable[T]], done: threading.Event) -> Future[T]:
+    async def guarded() -> T:
+        try:
+            return await work()
+        except (Exception, asyncio.CancelledError):
+            raise
+        except BaseException as error:
+            # SystemExit and the like would end the loop thread for every session.
+            raise KandevError(
+                f"A task ended with {type(error).__name__}.", reason_code=ReasonCode.CALL_TIMEOUT
+            ) from error
+        finally:
+            done.set()
+
+    return portal().start_task_soon(guarded)
+
+
+def _stop_at_exit() -> None:
+    if _runtime is not None:
+        _runtime.stop()
+
+
+def _forget_after_fork() -> None:
+    global _runtime, _lock
+    _runtime, _lock = None, threading.Lock()
+
+
+atexit.register(_stop_at_exit)
+os.register_at_fork(after_in_child=_forget_after_fork)

@@ -1,0 +1,154 @@
+"""Who is let in, and how little the others learn."""
+
+import secrets
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from kandev_nb.endpoint import AttemptEndpoint
+from tests.endpoint.conftest import House
+from tests.endpoint.test_observation import ACCEPT, INITIALIZE
+
+pytestmark = [pytest.mark.anyio, pytest.mark.req("SA-4")]
+
+
+def path_of(house: House, endpoint: AttemptEndpoint) -> str:
+    return urlsplit(house.server.url(endpoint)).path
+
+
+async def test_a_request_without_or_with_a_wrong_secret_gets_an_empty_401(
+    house: House, http: httpx2.AsyncClient
+) -> None:
+    endpoint = await house.attempt("attempt-1")
+    wrong = secrets.token_urlsafe(24)
+    for path in (
+        "/",
+        "/mcp",
+        "/a//mcp",
+        f"/a/{wrong}/mcp",
+        f"/a/{endpoint.secret[:-1]}/mcp",
+        "/docs",
+    ):
+        for method in ("GET", "POST", "DELETE", "PUT", "OPTIONS"):
+            answer = await http.request(method, house.server.origin + path)
+            assert (answer.status_code, answer.content) == (401, b""), (method, path)
+    for bearer in ("", "Bearer", f"Bearer {wrong}", f"Basic {endpoint.secret}", "Bearer \xe9"):
+        headers = [(b"authorization", bearer.encode("latin-1"))]
+        answer = await http.post(house.server.origin + "/mcp", headers=headers)
+        assert (answer.status_code, answer.content) == (401, b""), bearer
+    assert house.kinds() == []
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://127.0.0.1", "http://127.0.0.1:1", "file://"]
+)
+async def test_a_foreign_origin_gets_an_empty_403(
+    house: House, http: httpx2.AsyncClient, origin: str
+) -> None:
+    endpoint = await house.attempt("attempt-1")
+
+    answer = await http.post(
+        house.server.url(endpoint), json=INITIALIZE, headers={**ACCEPT, "origin": origin}
+    )
+
+    assert (answer.status_code, answer.content) == (403, b"")
+    assert house.kinds() == []
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "", "[::1]:80"])
+async def test_a_foreign_host_gets_an_empty_421(
+    house: House, http: httpx2.AsyncClient, host: str
+) -> None:
+    endpoint = await house.attempt("attempt-1")
+
+    answer = await http.post(
+        house.server.url(endpoint), json=INITIALIZE, headers={**ACCEPT, "host": host}
+    )
+
+    assert (answer.status_code, answer.content) == (421, b"")
+    assert house.kinds() == []
+
+
+async def test_its_own_origin_and_localhost_are_let_in(
+    house: House, http: httpx2.AsyncClient
+) -> None:
+    endpoint = await house.attempt("attempt-1")
+    port = urlsplit(house.server.origin).port
+
+    answer = await http.post(
+        house.server.url(endpoint),
+        json=INITIALIZE,
+        headers={**ACCEPT, "host": f"localhost:{port}", "origin": f"http://localhost:{port}"},
+    )
+
+    assert answer.status_code == 200
+
+
+async def test_the_secret_as_bearer_serves_the_plain_path(house: House) -> None:
+    endpoint = await house.attempt("attempt-1")
+    headers = {"authorization": f"Bearer {endpoint.secret}"}
+
+    async with (
+        httpx2.AsyncClient(headers=headers, trust_env=False) as http,
+        Client(streamable_http_client(house.server.origin + "/mcp", http_client=http)) as client,
+    ):
+        assert (await client.list_tools()).tools
+
+    assert house.row is not None
+    assert house.row.status == "active"
+
+
+async def test_another_sessions_secret_reaches_only_that_session(house: House) -> None:
+    other = House(house.server)
+    mine, theirs = await house.attempt("attempt-1"), await other.attempt("attempt-1")
+
+    async with Client(house.server.url(theirs), mode="legacy") as client:
+        await client.list_tools()
+        session_path = path_of(house, mine)
+        headers = {**ACCEPT, "mcp-session-id": "0" * 32, "mcp-protocol-version": "2025-11-25"}
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+            answer = await http.post(house.server.origin + session_path, json=body, headers=headers)
+    assert answer.status_code == 404
+    assert house.kinds() == []
+    assert other.row is not None
+    await house.server.end(theirs)
+    other.ledger.close()
+
+
+async def test_the_url_of_an_ended_attempt_answers_410(
+    house: House, http: httpx2.AsyncClient
+) -> None:
+    endpoint = await house.attempt("attempt-1")
+    url = house.server.url(endpoint)
+    async with Client(url, mode="legacy") as client:
+        await client.list_tools()
+        await house.server.end(endpoint)
+        kinds = house.kinds()
+
+        answer = await http.post(url, json=INITIALIZE, headers=ACCEPT)
+
+    assert (answer.status_code, answer.content) == (410, b"")
+    assert house.kinds() == kinds == ["initialize_observed", "tools_list_observed"]
+
+
+async def test_an_unknown_path_behind_the_secret_is_an_empty_404(
+    house: House, http: httpx2.AsyncClient
+) -> None:
+    endpoint = await house.attempt("attempt-1")
+
+    answer = await http.get(house.server.url(endpoint) + "/else")
+
+    assert (answer.status_code, answer.content) == (404, b"")
+
+
+async def test_the_server_listens_on_loopback_only_and_secrets_are_long(house: House) -> None:
+    endpoint = await house.attempt("attempt-1")
+    another = await house.attempt("attempt-2")
+
+    assert urlsplit(house.server.origin).hostname == "127.0.0.1"
+    assert len(endpoint.secret) >= 32
+    assert endpoint.secret != another.secret
