@@ -1,0 +1,73 @@
+"""kandev-nb: see what each agent session really did with its MCP servers.
+
+>>> from kandev_nb import Controller
+>>> with Controller() as kandev:
+...     session = kandev.task("triage").start("scripted")
+...     session.wait_for("kandev", "active").tool_count
+6
+
+This is the public face; the parts behind it load on first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from kandev_nb.errors import (
+    AgentError,
+    AttachmentFailed,
+    ConfigError,
+    EndpointError,
+    KandevError,
+    StoreError,
+    Unsupported,
+    WaitTimeout,
+)
+
+if TYPE_CHECKING:
+    from kandev_nb._version import __version__
+    from kandev_nb.agents.turn import PromptResult
+    from kandev_nb.attachment import History
+    from kandev_nb.controller import Controller, Session, Task
+
+__all__ = [
+    "AgentError",
+    "AttachmentFailed",
+    "ConfigError",
+    "Controller",
+    "EndpointError",
+    "History",
+    "KandevError",
+    "PromptResult",
+    "Session",
+    "StoreError",
+    "Task",
+    "Unsupported",
+    "WaitTimeout",
+    "__version__",
+]
+
+_ROOMS = {
+    "Controller": "kandev_nb.controller",
+    "History": "kandev_nb.attachment",
+    "PromptResult": "kandev_nb.agents.turn",
+    "Session": "kandev_nb.controller",
+    "Task": "kandev_nb.controller",
+    "__version__": "kandev_nb._version",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_ROOMS[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def _jupyter_labextension_paths() -> list[dict[str, str]]:
+    """Where JupyterLab finds the prebuilt extension of a development install."""
+    return [{"src": "labextension", "dest": "kandev-nb"}]

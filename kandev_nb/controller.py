@@ -1,0 +1,399 @@
+"""The kernel-side controller: what a notebook works with.
+
+:class:`Controller` → :class:`Task` → :class:`Session`. Calls wait for their result and take a
+timeout in seconds; ``.aio`` has the same calls as coroutines for a cell that awaits. Everything
+they do happens on the loop thread of :mod:`kandev_nb.runtime`.
+"""
+
+import logging
+import shlex
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from kandev_nb import runtime
+from kandev_nb.agents.registry import AgentSpec, find_agent
+from kandev_nb.agents.turn import PromptResult
+from kandev_nb.attachment import History, ReasonCode, ServerAttachment, View
+from kandev_nb.endpoint import endpoint_server
+from kandev_nb.errors import ConfigError
+from kandev_nb.servers import read_servers
+from kandev_nb.session.core import Launch, SessionCore
+from kandev_nb.session.task import TaskCore
+from kandev_nb.session.waiting import wait_for
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_log = logging.getLogger("kandev_nb")
+
+START_TIMEOUT: Final = 60.0
+PROMPT_TIMEOUT: Final = 300.0
+WAIT_TIMEOUT: Final = 30.0
+CLOSE_TIMEOUT: Final = 15.0
+
+Servers = Mapping[str, Mapping[str, Any]]
+Unsubscribe = Callable[[], None]
+
+
+class Controller:
+    """Runs agents for this kernel and keeps what each session attached.
+
+    Use it as a context manager, or let go of it: a controller that nothing refers to any more
+    closes its sessions.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, Task] = {}
+        self._cores: list[TaskCore] = []
+        self.aio = AsyncController(self._cores)
+        self._closer = weakref.finalize(self, _close_tasks, self._cores)
+
+    @property
+    def tasks(self) -> tuple["Task", ...]:
+        """The open tasks."""
+        return tuple(task for task in self._tasks.values() if task._core.is_open)
+
+    def task(self, title: str) -> "Task":
+        """Return the open task of that title; a new one when there is none."""
+        task = self._tasks.get(title)
+        if task is None or not task._core.is_open:
+            task = self._tasks[title] = Task(self, TaskCore(title))
+            self._cores.append(task._core)
+        return task
+
+    def close(self, *, timeout: float = CLOSE_TIMEOUT) -> None:
+        """Close every session of every task."""
+        runtime.call(lambda: _close_all(self._cores), timeout=timeout, what="close")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self.tasks)) or "No open tasks."
+
+
+class AsyncController:
+    """The calls of :class:`Controller`, to be awaited."""
+
+    def __init__(self, cores: list[TaskCore]) -> None:
+        self._cores = cores
+
+    async def close(self) -> None:
+        """Close every session of every task."""
+        await runtime.call_async(lambda: _close_all(self._cores))
+
+
+class Task:
+    """What the user wants done. Made by :meth:`Controller.task`."""
+
+    def __init__(self, controller: Controller, core: TaskCore) -> None:
+        self._core = core
+        self._sessions: dict[str, Session] = {}
+        self.controller = controller
+        self.aio = AsyncTask(self)
+
+    @property
+    def title(self) -> str:
+        """The title that the user gave."""
+        return self._core.title
+
+    @property
+    def task_id(self) -> str:
+        """The task's ID."""
+        return self._core.task_id
+
+    @property
+    def sessions(self) -> tuple["Session", ...]:
+        """Every session of the task, the ended and failed ones too, oldest first."""
+        return tuple(self._session(core) for core in self._core.sessions)
+
+    def start(
+        self,
+        agent: str | None = None,
+        *,
+        exec: str | Sequence[str] | None = None,  # noqa: A002 - the word that the field uses
+        args: Sequence[str] = (),
+        servers: Servers | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | Path | None = None,
+        name: str | None = None,
+        timeout: float = START_TIMEOUT,
+    ) -> "Session":
+        """Start an agent, hand it its servers, and return the session.
+
+        Args:
+            agent: a registered agent's ID, such as ``"scripted"``.
+            exec: instead, any command line that speaks ACP on its standard input and output.
+            args: more arguments for the command.
+            servers: an ``mcpServers`` dict, name to entry.
+            env: laid over the kernel's environment for the agent process.
+            cwd: the session's working directory; the kernel's own when left out.
+            name: what the session is called. An open session of that name is closed first.
+                Without it the session gets a number.
+            timeout: seconds until the session must be open.
+
+        Raises:
+            ConfigError: the input cannot be used; nothing was started.
+            AgentError: the agent did not start or refused the session. The session stays in
+                :attr:`sessions` with its report.
+            WaitTimeout: it took longer than ``timeout``; what was spawned is ended.
+        """
+        launch = _launch(agent, exec, args, servers, env, cwd)
+        return runtime.call(
+            lambda: self.aio._start(launch, name), timeout=timeout, what="Starting the session"
+        )
+
+    def close(self, *, timeout: float = CLOSE_TIMEOUT) -> None:
+        """Close every session of the task."""
+        runtime.call(self._core.close, timeout=timeout, what="close")
+
+    def _session(self, core: SessionCore) -> "Session":
+        return self._sessions.setdefault(core.session_id, Session(self, core))
+
+    def __repr__(self) -> str:
+        rows = "\n".join(map(repr, self.sessions)) or "No sessions yet."
+        return f"Task {self.title!r}\n{rows}"
+
+
+class AsyncTask:
+    """The calls of :class:`Task`, to be awaited."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    async def start(
+        self,
+        agent: str | None = None,
+        *,
+        exec: str | Sequence[str] | None = None,  # noqa: A002 - as in Task.start
+        args: Sequence[str] = (),
+        servers: Servers | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | Path | None = None,
+        name: str | None = None,
+    ) -> "Session":
+        """Start an agent as :meth:`Task.start` does. Cancelling ends what was spawned."""
+        launch = _launch(agent, exec, args, servers, env, cwd)
+        return await runtime.call_async(lambda: self._start(launch, name))
+
+    async def close(self) -> None:
+        """Close every session of the task."""
+        await runtime.call_async(self._task._core.close)
+
+    async def _start(self, launch: Launch, name: str | None) -> "Session":
+        core = self._task._core
+        if name and (earlier := core.open_session(name)):
+            _log.warning('Session "%s" was open and is closed first.', name)
+            await earlier.close()
+        session = SessionCore(name or core.next_name(), launch, endpoint_server(), core)
+        core.sessions.append(session)
+        await session.start()
+        return self._task._session(session)
+
+
+class Session:
+    """One conversation with one agent, and what it attached. Made by :meth:`Task.start`.
+
+    As the last line of a cell it shows its servers, live.
+    """
+
+    def __init__(self, task: Task, core: SessionCore) -> None:
+        self._core = core
+        self.task = task
+        self.aio = AsyncSession(core)
+
+    @property
+    def name(self) -> str:
+        """The name that the user gave, or the session's number in its task."""
+        return self._core.name
+
+    @property
+    def session_id(self) -> str:
+        """The session's ID."""
+        return self._core.session_id
+
+    @property
+    def state(self) -> str:
+        """``starting``, ``running``, ``failed``, ``ended`` (by the agent) or ``closed``."""
+        return self._core.state
+
+    @property
+    def report(self) -> History:
+        """The report: the current attempt and the two before it, with all that is known now."""
+        return self._core.ledger.drain()
+
+    @property
+    def view(self) -> View:
+        """What a person is shown of the report."""
+        return self._core.view(self.report)
+
+    def status(self, name: str) -> str:
+        """Return the wire status of server ``name``. Raises ``ConfigError`` for an unknown one."""
+        return self._row(name).status
+
+    def explain(self, name: str) -> str:
+        """Return what is proven of server ``name``, what is not, and what would settle it."""
+        self._row(name)
+        row = self.view.row(name)
+        return row.explanation if row else ""
+
+    def wait_for(
+        self, name: str, status: str = "active", *, timeout: float = WAIT_TIMEOUT
+    ) -> ServerAttachment:
+        """Return the row of server ``name`` once it is at ``status`` or above.
+
+        The order is delivered, connected, active; the newest attempt counts.
+
+        Raises:
+            AttachmentFailed: the server is failed, filtered or unavailable.
+            WaitTimeout: not reached within ``timeout`` seconds; the message explains what is
+                proven. Absence is no failure.
+            AgentError: the session is over.
+            ConfigError: there is no such server or status.
+        """
+        return runtime.call(
+            lambda: wait_for(self._core, name, status, timeout), timeout=None, what="wait_for"
+        )
+
+    def prompt(self, text: str, *, timeout: float = PROMPT_TIMEOUT) -> PromptResult:
+        """Send a prompt and return how its turn ended.
+
+        Raises:
+            AgentError: the agent refused the prompt or ended.
+            WaitTimeout: no answer within ``timeout`` seconds; the turn is cancelled, the session
+                goes on.
+        """
+        return runtime.call(lambda: self._core.prompt(text), timeout=timeout, what="The prompt")
+
+    def subscribe(self, subscriber: Callable[[History], None]) -> Unsubscribe:
+        """Call ``subscriber`` with each new report, on a thread of its own.
+
+        A slow subscriber misses reports, never the last one; one that raises is logged. Returns
+        the function that ends the subscription.
+        """
+        return self._core.ledger.subscribe(subscriber)
+
+    def servers(self) -> "pd.DataFrame":
+        """Return the current attempt's servers, one a row (:func:`kandev_nb.frames.servers`)."""
+        from kandev_nb import frames
+
+        return frames.servers(self.report)
+
+    def timeline(self) -> "pd.DataFrame":
+        """Return the evidence of all kept attempts (:func:`kandev_nb.frames.timeline`)."""
+        from kandev_nb import frames
+
+        return frames.timeline(self.report)
+
+    def close(self, *, timeout: float = CLOSE_TIMEOUT) -> None:
+        """End the agent. The report stays readable; rows keep their status."""
+        runtime.call(self._core.close, timeout=timeout, what="close")
+
+    def _row(self, name: str) -> ServerAttachment:
+        attempt = self.report.current
+        row = attempt.server(name) if attempt else None
+        if row is None:
+            known = ", ".join(server.name for server in attempt.servers) if attempt else ""
+            raise ConfigError(
+                f"This session has no server {name!r}. It has: {known or 'none'}.",
+                reason_code=ReasonCode.SERVER_UNKNOWN,
+            )
+        return row
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return str(self.view)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        from kandev_nb.widgets import StatusWidget
+
+        # The core, not this object: a displayed widget must not keep a dropped controller alive.
+        bundle, _ = StatusWidget(self._core)._repr_mimebundle_()
+        return {**bundle, "text/plain": repr(self)}
+
+
+class AsyncSession:
+    """The calls of :class:`Session`, to be awaited."""
+
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
+
+    async def wait_for(
+        self, name: str, status: str = "active", *, timeout: float = WAIT_TIMEOUT
+    ) -> ServerAttachment:
+        """Return the row once it is at ``status`` or above, as :meth:`Session.wait_for` does."""
+        return await runtime.call_async(lambda: wait_for(self._core, name, status, timeout))
+
+    async def prompt(self, text: str) -> PromptResult:
+        """Send a prompt as :meth:`Session.prompt` does. Cancelling cancels the turn."""
+        return await runtime.call_async(lambda: self._core.prompt(text))
+
+    async def close(self) -> None:
+        """End the agent, as :meth:`Session.close` does."""
+        await runtime.call_async(self._core.close)
+
+
+def _launch(
+    agent: str | None,
+    command: str | Sequence[str] | None,
+    args: Sequence[str],
+    servers: Servers | None,
+    env: Mapping[str, str] | None,
+    cwd: str | Path | None,
+) -> Launch:
+    spec = _agent(agent, command)
+    return Launch(
+        agent=spec,
+        command=(*spec.command, *args),
+        env={**spec.env, **(env or {})},
+        cwd=_directory(cwd),
+        servers=read_servers(servers or {}),
+    )
+
+
+def _agent(agent: str | None, command: str | Sequence[str] | None) -> AgentSpec:
+    if (agent is None) == (command is None):
+        raise ConfigError(
+            "Say which agent to start: either a registered one by its ID, or any command with "
+            "exec=.",
+            reason_code=ReasonCode.WRONG_ARGUMENT,
+        )
+    if command is None:
+        return find_agent(agent or "")
+    words = tuple(shlex.split(command) if isinstance(command, str) else command)
+    if not words:
+        raise ConfigError(
+            "exec= names no command. Give a command line such as 'opencode acp'.",
+            reason_code=ReasonCode.WRONG_ARGUMENT,
+        )
+    return AgentSpec(id=Path(words[0]).name, title=Path(words[0]).name, command=words)
+
+
+def _directory(cwd: str | Path | None) -> Path:
+    directory = Path(cwd or ".").expanduser().absolute()
+    if not directory.is_dir():
+        raise ConfigError(
+            f"The working directory {str(cwd)!r} does not exist. Create it, or pass another cwd=.",
+            reason_code=ReasonCode.INVALID_WORKDIR,
+        )
+    return directory
+
+
+async def _close_all(cores: list[TaskCore]) -> None:
+    for core in cores:
+        await core.close()
+
+
+def _close_tasks(cores: list[TaskCore]) -> None:
+    if any(core.is_open for core in cores):
+        runtime.start_soon(lambda: _close_all(cores))

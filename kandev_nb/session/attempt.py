@@ -1,0 +1,78 @@
+"""One attachment attempt: what is recorded of it on the way from decision to acceptance.
+
+The attempt is recorded before anything is delivered, so that it supersedes the one before it at
+once (EV-7). ``delivered`` is recorded when the request has been written to the agent (CF-6).
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from kandev_nb.attachment import Attempt, Evidence, EvidenceKind, Provenance, ReasonCode
+from kandev_nb.attachment.model import utc_now
+from kandev_nb.ledger import Ledger
+from kandev_nb.servers import Decision, ServerEntry
+from kandev_nb.session.attribution import Refusal
+
+
+class AttemptRecorder:
+    """Tells the ledger what happens to one attempt."""
+
+    def __init__(self, ledger: Ledger, attempt: Attempt) -> None:
+        self.attempt_id = attempt.attachment_attempt_id
+        self.delivered: tuple[str, ...] = ()
+        self._ledger = ledger
+        ledger.start(attempt)
+
+    def configured(self, row: str, entry: ServerEntry, source: str) -> None:
+        """The server is part of what was meant."""
+        self._tell(
+            EvidenceKind.CONFIGURED,
+            server_name=row,
+            source=source,
+            transport=entry.transport,
+            target=entry.target,
+            original_name=entry.name if entry.name != row else "",
+        )
+
+    def left_out(self, decision: Decision) -> None:
+        """The server will not reach the agent, for the decision's reason."""
+        self._tell(decision.outcome, server_name=decision.row, reason_code=decision.reason_code)
+
+    def delivered_all(self, decisions: Iterable[Decision]) -> None:
+        """The session request with these servers has been written to the agent."""
+        self.delivered = tuple(decision.row for decision in decisions if decision.delivers)
+        for row in self.delivered:
+            self._tell(EvidenceKind.DELIVERED, server_name=row)
+
+    def accepted(self, acp_session_id: str) -> None:
+        """The agent answered the session request with success."""
+        self._tell(EvidenceKind.SESSION_ACCEPTED, acp_session_id=acp_session_id)
+
+    def refused(self, refusal: Refusal) -> None:
+        """The agent says that it could not attach one server."""
+        self._tell(
+            EvidenceKind.EXPLICIT_ERROR,
+            server_name=refusal.server,
+            reason_code=ReasonCode.AGENT_REPORTED_FAILURE,
+            summary=refusal.words,
+        )
+
+    def failed(self, reason_code: str, summary: str) -> None:
+        """The attempt as a whole failed; no server is to blame."""
+        self._tell(
+            EvidenceKind.EXPLICIT_ERROR,
+            reason_code=reason_code,
+            summary=summary,
+            provenance=Provenance.OBSERVED,
+        )
+
+    def ended(self, reason: str) -> None:
+        """Nothing more will come of the attempt."""
+        self._ledger.end(self.attempt_id, reason)
+
+    def _tell(self, kind: EvidenceKind, **facts: Any) -> None:
+        self._ledger.record(
+            Evidence(
+                attachment_attempt_id=self.attempt_id, kind=kind, occurred_at=utc_now(), **facts
+            )
+        )

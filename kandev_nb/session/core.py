@@ -1,0 +1,211 @@
+"""One session: one agent, one endpoint and one ledger, tied together.
+
+Everything here runs on the loop thread. A session starts with an execution of the agent and an
+attempt inside it; it ends when it is closed or when the agent does.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from kandev_nb.agents.connection import AgentConnection
+from kandev_nb.agents.faults import exit_words
+from kandev_nb.agents.registry import AgentSpec
+from kandev_nb.agents.turn import PromptResult
+from kandev_nb.attachment import Attempt, History, ReasonCode
+from kandev_nb.attachment.display import View, display
+from kandev_nb.attachment.model import utc_now
+from kandev_nb.endpoint import AttemptEndpoint, EndpointServer, built_in_tools
+from kandev_nb.errors import AgentError, KandevError
+from kandev_nb.ledger import Ledger, Subscriber
+from kandev_nb.servers import (
+    ServerEntry,
+    Transports,
+    acp_server,
+    built_in_entry,
+    decide,
+    decide_built_in,
+    row_name,
+)
+from kandev_nb.session.attempt import AttemptRecorder
+from kandev_nb.session.attribution import from_error, from_update
+from kandev_nb.session.identity import new_id
+from kandev_nb.session.task import SessionDesk, TaskCore
+
+State = Literal["starting", "running", "failed", "ended", "closed"]
+_OVER: Final = ("failed", "ended", "closed")
+
+
+class Launch(NamedTuple):
+    """What a session is started from."""
+
+    agent: AgentSpec
+    command: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path
+    servers: tuple[ServerEntry, ...]
+
+
+class SessionCore:
+    """A session on the loop thread. The public face is :class:`kandev_nb.controller.Session`."""
+
+    def __init__(
+        self, name: str, launch: Launch, endpoints: EndpointServer, task: TaskCore
+    ) -> None:
+        self.name = name
+        self.launch = launch
+        self.task = task
+        self.session_id = new_id("session")
+        self.agent_profile_id = new_id("profile")
+        self.started_at = utc_now()
+        self.state: State = "starting"
+        self.ledger = Ledger()
+        self.ledger.protect(_known_secrets(launch))
+        self._endpoints = endpoints
+        self._endpoint: AttemptEndpoint | None = None
+        self._recorder: AttemptRecorder | None = None
+        self._agent: AgentConnection | None = None
+        self._acp_session_id = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the session can still be prompted, now or soon."""
+        return self.state not in _OVER
+
+    async def start(self) -> None:
+        """Start the agent and open its session. Whatever was spawned is ended on failure."""
+        execution_id = new_id("execution")
+        try:
+            await self._attach(execution_id)
+        except KandevError as error:
+            self._record_failure(error)
+            await self._end("failed", "the session could not be started")
+            error.add_note(str(self.view(self.ledger.history)))
+            raise
+        except BaseException:
+            await self._end("failed", "the start was interrupted")
+            raise
+        self.state = "running"
+
+    async def prompt(self, text: str, on_text: Callable[[str], None] | None = None) -> PromptResult:
+        """Send a prompt and return how its turn ended."""
+        if self._agent is None or self.state != "running":
+            raise self.over()
+        return await self._agent.prompt(self._acp_session_id, text, on_text)
+
+    async def close(self) -> None:
+        """End the agent and everything of this session. A second call does nothing."""
+        if self.state not in ("failed", "closed"):
+            await self._end("closed", "closed")
+
+    def view(self, history: History) -> View:
+        """Return what a person is shown of that report of this session."""
+        name = f'session "{self.name}"'
+        return display(history, session=name, agent=self.launch.agent.id)
+
+    def rows(self) -> dict[str, Any]:
+        """Return what the page shows of the session, as plain JSON values."""
+        return self.view(self.ledger.history).to_rows()
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Call ``subscriber`` with each new report, on a thread of its own."""
+        return self.ledger.subscribe(subscriber)
+
+    def over(self) -> AgentError:
+        """Return the error for a call that needs a running agent."""
+        ended = self.state == "ended"
+        reason = ReasonCode.AGENT_EXITED if ended else ReasonCode.CLOSED
+        return AgentError(
+            f'Session "{self.name}" is {self.state}. Start a new one with task.start(…).',
+            reason_code=reason,
+        )
+
+    def exited(self, returncode: int | None) -> None:
+        """Called by the connection when the agent process is gone."""
+        if self.state != "running" or self._recorder is None:
+            return
+        self.state = "ended"
+        words = exit_words(returncode)
+        self._recorder.failed(ReasonCode.AGENT_EXITED, f"The agent {words}")
+        self._recorder.ended(f"the agent {words}")
+        self.task.spawn(self._end_endpoint())
+
+    def session_update(self, acp_session_id: str, update: dict[str, Any]) -> None:
+        """Called by the connection for each update that the agent sends."""
+        if self._recorder and (refusal := from_update(update, self._recorder.delivered)):
+            self._recorder.refused(refusal)
+
+    async def _attach(self, execution_id: str) -> None:
+        recorder = self._recorder = self._new_attempt(execution_id)
+        self._endpoint = await self._endpoints.open(
+            recorder.attempt_id, built_in_tools(SessionDesk(self)), self.ledger.record
+        )
+        self.ledger.protect((self._endpoint.secret,))
+        built_in = built_in_entry(self._endpoints.url(self._endpoint))
+        recorder.configured(built_in.name, built_in, "kandev")
+        for entry in self.launch.servers:
+            recorder.configured(row_name(entry), entry, "profile")
+        launch = self.launch
+        self._agent = await AgentConnection.open(
+            launch.command, env=launch.env, cwd=launch.cwd, events=self
+        )
+        await self._open_acp_session(recorder, built_in)
+
+    async def _open_acp_session(self, recorder: AttemptRecorder, built_in: ServerEntry) -> None:
+        assert self._agent is not None
+        offered = self._agent.mcp_capabilities
+        transports = Transports(http=offered.http, sse=offered.sse)
+        decisions = (
+            decide_built_in(built_in, transports),
+            *decide(self.launch.servers, transports),
+        )
+        for decision in decisions:
+            if not decision.delivers:
+                recorder.left_out(decision)
+        self._acp_session_id = await self._agent.new_session(
+            cwd=self.launch.cwd,
+            servers=[acp_server(d.entry) for d in decisions if d.delivers],
+            on_sent=lambda: recorder.delivered_all(decisions),
+        )
+        recorder.accepted(self._acp_session_id)
+
+    def _new_attempt(self, execution_id: str) -> AttemptRecorder:
+        attempt = Attempt(
+            attachment_attempt_id=new_id("attempt"),
+            task_id=self.task.task_id,
+            session_id=self.session_id,
+            execution_id=execution_id,
+            agent_id=self.launch.agent.id,
+            agent_profile_id=self.agent_profile_id,
+            started_at=utc_now(),
+            kind="new",
+        )
+        return AttemptRecorder(self.ledger, attempt)
+
+    def _record_failure(self, error: KandevError) -> None:
+        if self._recorder is None:
+            return
+        delivered = self._recorder.delivered
+        if isinstance(error, AgentError) and (refusal := from_error(error, delivered)):
+            self._recorder.refused(refusal)
+        else:
+            self._recorder.failed(error.reason_code, str(error))
+
+    async def _end(self, state: State, reason: str) -> None:
+        self.state = state
+        if self._agent is not None:
+            await self._agent.close()
+        await self._end_endpoint()
+        if self._recorder is not None:
+            self._recorder.ended(reason)
+        self.ledger.close()
+
+    async def _end_endpoint(self) -> None:
+        if self._endpoint is not None:
+            await self._endpoints.end(self._endpoint)
+
+
+def _known_secrets(launch: Launch) -> Iterator[str]:
+    yield from launch.env.values()
+    for entry in launch.servers:
+        yield from entry.secrets()
