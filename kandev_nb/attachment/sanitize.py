@@ -1,26 +1,180 @@
-"""Placeholder until the sanitizer lands."""
+"""What may be shown of a target or a message (SA-1, SA-2).
 
-from __future__ import annotations
-from collections.abc import Iterable
-from urllib.parse import urlsplit
+A target keeps its scheme, host and port, or the name of its command. A message loses the secrets
+that the session knows, then everything that looks like one, and is cut last.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+from urllib.parse import quote, quote_plus
+
+from kandev_nb.attachment import limits
+from kandev_nb.attachment._secret_patterns import MARK, redact
+
+PLACEHOLDER: Final = "[redacted]"
+
+_SCANNED: Final = 4096
+"""Characters of a message that are looked at; at most :data:`limits.SUMMARY_BYTES` are kept."""
+
+_PASSES: Final = 8
+_SEARCHED_FROM: Final = 4
+_SEARCHED_ANYWHERE_FROM: Final = 8
+_BASE64_CORE: Final = 8
+_COMMON_WORDS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "redacted"})
+
+_ANSI: Final = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]{0,1024}(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]{0,4}[0-~]"
+)
+_INVISIBLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+_SPACE: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_NETWORK_TARGET: Final = re.compile(r"([A-Za-z][\w+.-]{0,30})://([^/?#\\\s]*)(.*)", re.DOTALL)
+_HOST_AND_PORT: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]{2,64}\]|[\w.-]{1,255})(?::\d{1,5})?")
+_QUOTED_COMMAND: Final = re.compile(r"""\s*(["'])(.+?)\1""", re.DOTALL)
 
 
 class KnownSecrets:
-    def __init__(self, values: Iterable[str]) -> None:
-        self.values = frozenset(values)
+    """Values that are never shown, compiled once: header and environment values, parts of URLs.
 
-    def __or__(self, other: KnownSecrets | Iterable[str]) -> KnownSecrets:
-        return KnownSecrets(
-            self.values | (other.values if isinstance(other, KnownSecrets) else frozenset(other))
-        )
+    Values under four characters and words such as ``true`` are not searched; those under eight
+    match whole tokens only. Each is also found percent-encoded, JSON-escaped and in base64.
+    """
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self._values = frozenset(filter(_is_searched, map(_plain, values)))
+        forms = {form for value in self._values for form in _searched_forms(value)}
+        longest_first = sorted(forms, key=lambda form: (-len(form), form))
+        self._pattern = re.compile("|".join(longest_first)) if forms else None
+
+    def mask(self, text: str) -> str:
+        """Return ``text`` with a mark for every known value."""
+        return self._pattern.sub(MARK, text) if self._pattern else text
+
+    def __or__(self, other: "KnownSecrets | Iterable[str]") -> "KnownSecrets":
+        values = other._values if isinstance(other, KnownSecrets) else other
+        return KnownSecrets((*self._values, *values))
+
+    def __repr__(self) -> str:
+        return f"KnownSecrets(<{len(self._values)} values>)"
 
 
 def sanitize_target(transport: str, target: str) -> str:
-    if "://" in target:
-        u = urlsplit(target)
-        return f"{u.scheme}://{u.netloc.rpartition('@')[2]}"
-    return target.rsplit("/", 1)[-1]
+    """Return what may be shown of a server's target.
+
+    A network target becomes ``scheme://host[:port]``; a stdio target becomes the base name of its
+    command, without arguments. Idempotent.
+    """
+    target = _plain(target)
+    network = None if transport == "stdio" else _NETWORK_TARGET.match(target)
+    if network:
+        host = _HOST_AND_PORT.fullmatch(network[2].rpartition("@")[2])
+        shown = f"{network[1]}://{host.group() if host else PLACEHOLDER}"
+    else:
+        shown = _command_name(target)
+    return limits.cut_utf8(shown, limits.NAME_BYTES)
 
 
 def sanitize_summary(text: str, secrets: KnownSecrets | Iterable[str] = ()) -> str:
-    return text[:256]
+    """Return what may be shown of a message, on one line of at most 256 UTF-8 bytes.
+
+    ``secrets`` are the values that the session knows; what looks like a secret, a path or an
+    address goes too. Control characters and escape sequences are stripped. Idempotent.
+    """
+    known = secrets if isinstance(secrets, KnownSecrets) else KnownSecrets(secrets)
+    shown = _once(_bounded(text), known)
+    for _ in range(_PASSES):
+        # What one pass leaves behind, half a quotation say, must read the same next time.
+        before, shown = shown, _once(shown, known)
+        if shown == before:
+            break
+    return shown
+
+
+def _once(text: str, known: KnownSecrets) -> str:
+    plain = _plain(text).replace(PLACEHOLDER, MARK)
+    return _cut(redact(known.mask(plain)).replace(MARK, PLACEHOLDER))
+
+
+def _bounded(text: str) -> str:
+    """Return the start of a long text, up to a gap: a secret must not be cut in half."""
+    if len(text) <= _SCANNED:
+        return text
+    start = text[:_SCANNED]
+    gap = max(start.rfind(" "), start.rfind("\n"))
+    return start[:gap] if gap > 0 else PLACEHOLDER
+
+
+def _plain(text: str) -> str:
+    text = text.encode("utf-8", "replace").decode()
+    text = _ANSI.sub("", text)
+    return _SPACE.sub(" ", _INVISIBLE.sub("", text)).strip()
+
+
+def _cut(text: str) -> str:
+    """Return the start of ``text`` that fits, up to a gap between words where there is one."""
+    start = limits.cut_utf8(text, limits.SUMMARY_BYTES)
+    if start == text:
+        return text
+    return start.rpartition(" ")[0].rstrip() or start
+
+
+def _command_name(target: str) -> str:
+    quoted = _QUOTED_COMMAND.match(target)
+    command = quoted[2] if quoted else target
+    if not quoted and not _is_one_path(command):
+        command = _first_word(command)
+    # A name with a space cannot be told from a command with an argument.
+    return _first_word(re.split(r"[/\\]", command.rstrip("/\\"))[-1])
+
+
+def _first_word(text: str) -> str:
+    return next(iter(text.split(maxsplit=1)), "").strip("\"'")
+
+
+def _is_one_path(command: str) -> bool:
+    """Tell whether the spaces of a command belong to its path: its last part has none."""
+    return " " not in re.split(r"[/\\]", command)[-1] and not re.search(r"\s-|\s/|\s\w+=", command)
+
+
+def _is_searched(value: str) -> bool:
+    return len(value) >= _SEARCHED_FROM and value.lower() not in _COMMON_WORDS | {PLACEHOLDER}
+
+
+def _searched_forms(value: str) -> Iterator[str]:
+    """Yield a pattern for every spelling of a value that is looked for."""
+    for form in _spellings(value):
+        literal = re.escape(form)
+        anywhere = len(form) >= _SEARCHED_ANYWHERE_FROM
+        yield literal if anywhere else rf"(?<!\w){literal}(?!\w)"
+    for core in _base64_cores(value.encode()):
+        yield re.escape(core) + r"[\w+/=-]{0,1024}"
+
+
+def _spellings(value: str) -> Iterator[str]:
+    yield value
+    for encoded in (quote(value), quote(value, safe=""), quote_plus(value)):
+        yield encoded
+        yield re.sub(r"%[0-9A-F]{2}", lambda match: match.group().lower(), encoded)
+    for ascii_only in (True, False):
+        yield json.dumps(value, ensure_ascii=ascii_only)[1:-1]
+
+
+def _base64_cores(value: bytes) -> Iterator[str]:
+    """Yield what base64 makes of a value wherever it stands, as in ``user:value`` (RFC 7617).
+
+    The characters at the ends, which hold bits of the neighbours too, are left out.
+    """
+    for before in range(3):
+        encoded = base64.b64encode(b"\0" * before + value).decode().rstrip("=")
+        end = None if (before + len(value)) % 3 == 0 else -1
+        core = encoded[(before * 8 + 5) // 6 : end]
+        if len(core) >= _BASE64_CORE:
+            yield core
+            yield core.replace("+", "-").replace("/", "_")
