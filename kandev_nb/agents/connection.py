@@ -1,0 +1,274 @@
+"""One agent, spoken to over the Agent Client Protocol (version 1).
+
+A command comes in; :meth:`AgentConnection.open` starts it and shakes hands. Then sessions are
+opened and prompted, and whatever the agent says on the way goes to :class:`AgentEvents` as it
+came. Every call ends: with an answer, with an :class:`~kandev_nb.errors.AgentError`, or by being
+cancelled, also when the agent dies in the middle of it.
+
+Importing this module takes the ACP library's second: do it off the event loop.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final, Protocol, Self
+
+from acp import PROTOCOL_VERSION, RequestError
+from acp.connection import Connection
+
+from kandev_nb.agents import faults, requests
+from kandev_nb.agents.advertised import Advertised, Capabilities, McpCapabilities
+from kandev_nb.agents.delivery import Server, secrets_of, session_params
+from kandev_nb.agents.output import RecentOutput
+from kandev_nb.agents.process import AgentProcess
+from kandev_nb.agents.transport import AgentTransport, Oddities, announcing
+from kandev_nb.agents.turn import PromptResult, Turn
+from kandev_nb.attachment.reasons import ReasonCode
+from kandev_nb.attachment.sanitize import KnownSecrets
+from kandev_nb.errors import AgentError
+
+_log = logging.getLogger(__name__)
+
+HANDSHAKE_TIMEOUT: Final = 30.0
+"""Seconds; the slowest agents measured take 17."""
+
+
+class AgentEvents(Protocol):
+    """What an agent does unasked. The methods are called on the event loop and must not block."""
+
+    def exited(self, returncode: int | None) -> None:
+        """The process is gone; called once for each process that was started.
+
+        ``returncode`` is negative for a signal, and None if the process could not be ended.
+        """
+
+    def session_update(self, acp_session_id: str, update: dict[str, Any]) -> None:
+        """A ``session/update``, raw: unknown kinds and ``_meta`` included."""
+
+
+class AgentConnection:
+    """A running agent. Made by :meth:`open`; its methods belong to one event loop."""
+
+    def __init__(self, process: AgentProcess, events: AgentEvents, secrets: KnownSecrets) -> None:
+        self._process = process
+        self._events = events
+        self._secrets = secrets
+        self._turns: dict[str, Turn] = {}
+        self._cancels: set[asyncio.Task[None]] = set()
+        self._advertised = Advertised.read(None)
+        self._transport = AgentTransport(process, self._notified)
+        self._acp = Connection(self._requested, self._transport)
+        self._end = asyncio.create_task(self._await_end(), name="kandev-nb agent end")
+        self._closing: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(
+        cls,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path,
+        events: AgentEvents,
+        handshake_timeout: float = HANDSHAKE_TIMEOUT,
+    ) -> Self:
+        """Start an agent and shake hands with it; ``handshake_timeout`` is in seconds.
+
+        Raises:
+            ConfigError: ``cwd`` is not a directory.
+            AgentError: it does not start (``command_not_found``, ``spawn_failed``), ends
+                (``agent_exited``), keeps silent (``handshake_timeout``) or does not speak ACP
+                version 1 (``protocol_mismatch``). Nothing of it is left then.
+        """
+        process = await AgentProcess.start(command, env=env, cwd=cwd)
+        connection = cls(process, events, KnownSecrets((env or {}).values()))
+        try:
+            async with asyncio.timeout(handshake_timeout):
+                await connection._shake_hands()
+        except TimeoutError:
+            await connection.close()
+            raise faults.silent(handshake_timeout) from None
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    @property
+    def pid(self) -> int:
+        """The process ID, which is also the number of the process group."""
+        return self._process.pid
+
+    @property
+    def agent_name(self) -> str:
+        """The name that the agent gives itself, or empty text."""
+        return self._advertised.agent_name
+
+    @property
+    def agent_version(self) -> str:
+        """The version that the agent gives itself, or empty text."""
+        return self._advertised.agent_version
+
+    @property
+    def mcp_capabilities(self) -> McpCapabilities:
+        """The MCP transports that the agent advertises."""
+        return self._advertised.mcp
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The session methods that the agent advertises."""
+        return self._advertised.sessions
+
+    @property
+    def auth_methods(self) -> tuple[str, ...]:
+        """The IDs of the ways to log in that the agent advertises."""
+        return self._advertised.auth_methods
+
+    @property
+    def recent_output(self) -> RecentOutput:
+        """What the agent wrote to its standard error lately; may hold secrets."""
+        return self._process.recent_output
+
+    @property
+    def oddities(self) -> Oddities:
+        """How often the agent strayed from the protocol."""
+        return self._transport.oddities
+
+    async def new_session(
+        self, *, cwd: Path, servers: Sequence[Server], on_sent: Callable[[], None]
+    ) -> str:
+        """Open a session with ``servers`` and return the agent's ID for it (``session/new``).
+
+        ``on_sent`` is called when the request has been written to the agent, before its answer.
+
+        Raises:
+            ConfigError: a server is not of ACP's shape; nothing was sent.
+            AgentError: the agent refused (``auth_required``, ``session_request_failed``) or
+                ended. Servers may have been connected nevertheless.
+        """
+        params = session_params(cwd, servers)
+        self._secrets |= secrets_of(params)
+        with announcing(lambda: _guarded(on_sent)):
+            answer = await self._request("session/new", params)
+        session_id = answer.get("sessionId") if isinstance(answer, dict) else None
+        if not isinstance(session_id, str):
+            raise AgentError(
+                "The agent answered session/new without a session ID. Use another version of it.",
+                reason_code=ReasonCode.SESSION_REQUEST_FAILED,
+            )
+        return session_id
+
+    async def prompt(
+        self, session_id: str, text: str, on_text: Callable[[str], None] | None = None
+    ) -> PromptResult:
+        """Send a prompt and return how its turn ended (``session/prompt``).
+
+        ``on_text`` gets the agent's words as they come. Cancelling this coroutine cancels the
+        turn. A prompt that follows before the turn has ended takes the updates over.
+
+        Raises:
+            AgentError: the agent refused (``prompt_failed``, ``auth_required``) or ended.
+        """
+        turn = self._turns[session_id] = Turn(on_text)
+        prompt = [{"type": "text", "text": text}]
+        try:
+            params = {"sessionId": session_id, "prompt": prompt}
+            return turn.result(await self._request("session/prompt", params))
+        except asyncio.CancelledError:
+            self._cancel_soon(session_id)
+            raise
+        finally:
+            if self._turns.get(session_id) is turn:
+                del self._turns[session_id]
+
+    async def cancel(self, session_id: str) -> None:
+        """Ask the agent to end the session's turn (``session/cancel``); an ended agent is fine."""
+        try:
+            await self._acp.send_notification("session/cancel", {"sessionId": session_id})
+        except ConnectionError:
+            return
+
+    async def close(self) -> None:
+        """End the agent and free everything; may be called again and be cancelled safely."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close(), name="kandev-nb agent close")
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        await self._process.close()
+        self._transport.ended.set()
+        await self._end
+        await self._acp.close()
+        await asyncio.gather(*self._cancels)
+
+    async def _await_end(self) -> None:
+        """The end of the agent's output is the end of the agent."""
+        await self._transport.ended.wait()
+        await self._process.close()
+        _guarded(lambda: self._events.exited(self._process.returncode))
+
+    async def _shake_hands(self) -> None:
+        params = {
+            "protocolVersion": PROTOCOL_VERSION,
+            "clientCapabilities": {
+                "fs": {"readTextFile": False, "writeTextFile": False},
+                "terminal": False,
+            },
+            "clientInfo": {"name": "kandev-nb", "title": "kandev-nb", "version": _our_version()},
+        }
+        self._advertised = Advertised.read(await self._request("initialize", params))
+        if self._advertised.protocol_version != PROTOCOL_VERSION:
+            raise faults.mismatch(self._advertised.protocol_version)
+
+    async def _request(self, method: str, params: dict[str, Any]) -> Any:
+        try:
+            return await self._acp.send_request(method, params)
+        except RequestError as error:
+            raise faults.refused(method, error, self._secrets) from None
+        except ConnectionError:
+            raise await self._gone() from None
+
+    async def _gone(self) -> AgentError:
+        await asyncio.shield(self._end)
+        if self._closing is not None:
+            return faults.closed()
+        if self._transport.line_too_long:
+            return faults.oversized()
+        return faults.exited(self._process.returncode)
+
+    def _cancel_soon(self, session_id: str) -> None:
+        # A task that is being cancelled cannot wait for the frame to be written.
+        task = asyncio.create_task(self.cancel(session_id), name="kandev-nb agent cancel")
+        self._cancels.add(task)
+        task.add_done_callback(self._cancels.discard)
+
+    async def _requested(self, method: str, params: Any, _is_notification: bool) -> Any:
+        """Called by the ACP library for each request of the agent."""
+        if method != requests.PERMISSION:
+            self.oddities.requests += 1
+        return requests.answer(method, params)
+
+    def _notified(self, method: str, params: dict[str, Any]) -> None:
+        """Called by the transport for each notification of the agent."""
+        session_id, update = params.get("sessionId"), params.get("update")
+        if method != "session/update":
+            self.oddities.notifications += 1
+        elif isinstance(session_id, str) and isinstance(update, dict):
+            _guarded(lambda: self._events.session_update(session_id, update))
+            if turn := self._turns.get(session_id):
+                _guarded(lambda: turn.take(update))
+
+
+def _guarded(call: Callable[[], None]) -> None:
+    """Call what is not ours; its errors stay there, and say their type only (SA-1, SE-5)."""
+    try:
+        call()
+    except Exception as error:  # noqa: BLE001 - any error of a callback
+        _log.warning("a callback of an agent connection raised %s", type(error).__name__)
+
+
+def _our_version() -> str:
+    try:
+        return version("kandev-nb")
+    except PackageNotFoundError:
+        return "unknown"

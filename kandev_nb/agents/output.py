@@ -1,0 +1,40 @@
+"""What an agent wrote to its standard error lately: bounded, and shown only on demand (SA-3).
+
+An agent's diagnostics may hold anything, so the text is one attribute away and never in a repr.
+"""
+
+from typing import Final
+
+OUTPUT_LINES: Final = 50
+OUTPUT_BYTES: Final = 16 * 1024
+
+
+class RecentOutput:
+    """The last 50 lines, and at most 16 KiB, of an agent's standard error.
+
+    The object is live: it goes on filling while the agent runs. Reading ``text`` is the only way
+    to the words; they may hold secrets and must not be stored.
+    """
+
+    def __init__(self) -> None:
+        self._tail = b""
+        self._bytes_written = 0
+
+    def feed(self, chunk: bytes) -> None:
+        """Add what the agent wrote; the oldest is forgotten."""
+        self._bytes_written += len(chunk)
+        self._tail = (self._tail + chunk)[-OUTPUT_BYTES:]
+
+    @property
+    def text(self) -> str:
+        """The recent lines as text; bytes that are not UTF-8 stand as ``?``."""
+        # One byte for each undecodable byte keeps the text inside its bound.
+        decoded = self._tail.decode("utf-8", "replace").replace("\ufffd", "?")
+        return "".join(decoded.splitlines(keepends=True)[-OUTPUT_LINES:])
+
+    def __repr__(self) -> str:
+        lines = len(self.text.splitlines())
+        return (
+            f"<RecentOutput: {lines} of at most {OUTPUT_LINES} lines kept, "
+            f"{self._bytes_written} bytes written; may hold secrets, .text has the text>"
+        )

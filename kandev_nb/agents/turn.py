@@ -1,0 +1,75 @@
+"""One prompt turn: what the agent says and which tools it uses between a prompt and its answer.
+
+Raw ``session/update`` objects come in (ACP, "Prompt Turn"); a :class:`PromptResult` leaves.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kandev_nb.attachment.limits import TOOL_NAME_BYTES, cut_utf8
+from kandev_nb.attachment.sanitize import sanitize_summary
+
+_STARTUP_REPORTS: Final = "mcp_startup."
+"""Tool call IDs under which codex reports that a server did not start: no tool was used."""
+
+
+@dataclass(frozen=True, repr=False)
+class PromptResult:
+    """How a prompt turn ended.
+
+    ``tool_names`` are the titles of the tool calls, as the agent spells them, in order of first
+    appearance. A cell shows the names sanitized, for some agents put arguments there, and of
+    ``text`` the length only, so that a notebook does not save it.
+    """
+
+    stop_reason: str
+    text: str
+    tool_names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        tools = ", ".join(sanitize_summary(name) for name in self.tool_names) or "none"
+        return (
+            f"<PromptResult: {self.stop_reason}; tools used: {tools}; "
+            f"{len(self.text)} characters of text, .text has them>"
+        )
+
+
+class Turn:
+    """A prompt that is under way. ``on_text`` gets the agent's words as they come."""
+
+    def __init__(self, on_text: Callable[[str], None] | None = None) -> None:
+        self._on_text = on_text
+        self._words: list[str] = []
+        self._titles: dict[str, str] = {}
+
+    def take(self, update: Mapping[str, Any]) -> None:
+        """Take one update of the session; kinds that say nothing here are passed over."""
+        match update.get("sessionUpdate"):
+            case "agent_message_chunk":
+                self._take_words(update.get("content"))
+            case "tool_call" | "tool_call_update":
+                self._take_tool(update.get("toolCallId"), update.get("title"))
+
+    def result(self, answer: object) -> PromptResult:
+        """Return the turn as it stands, with the stop reason of ``session/prompt``'s answer."""
+        reason = answer.get("stopReason") if isinstance(answer, Mapping) else None
+        return PromptResult(
+            stop_reason=reason if isinstance(reason, str) else "unknown",
+            text="".join(self._words),
+            tool_names=tuple(dict.fromkeys(self._titles.values())),
+        )
+
+    def _take_words(self, content: object) -> None:
+        words = content.get("text") if isinstance(content, Mapping) else None
+        if isinstance(words, str):
+            self._words.append(words)
+            if self._on_text is not None:
+                self._on_text(words)
+
+    def _take_tool(self, call_id: object, title: object) -> None:
+        if not isinstance(call_id, str) or not isinstance(title, str):
+            return
+        # The first title counts: agents refine it later, up to showing the arguments.
+        if not call_id.startswith(_STARTUP_REPORTS):
+            self._titles.setdefault(call_id, cut_utf8(title, TOOL_NAME_BYTES))
