@@ -370,13 +370,25 @@ def _agent(agent: str | None, command: str | Sequence[str] | None) -> AgentSpec:
         )
     if command is None:
         return find_agent(agent or "")
-    words = tuple(shlex.split(command) if isinstance(command, str) else command)
+    words = _words(command)
     if not words:
         raise ConfigError(
             "exec= names no command. Give a command line such as 'opencode acp'.",
             reason_code=ReasonCode.WRONG_ARGUMENT,
         )
     return AgentSpec(id=Path(words[0]).name, title=Path(words[0]).name, command=words)
+
+
+def _words(command: str | Sequence[str]) -> tuple[str, ...]:
+    if not isinstance(command, str):
+        return tuple(command)
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as error:
+        raise ConfigError(
+            f"exec= is not a command line: {error}. Close the quotation, or give a list of words.",
+            reason_code=ReasonCode.WRONG_ARGUMENT,
+        ) from None
 
 
 def _directory(cwd: str | Path | None) -> Path:

@@ -57,6 +57,7 @@ class Ledger:
         self._changed = threading.Condition()
         self._recorded = 0
         self._reduced = 0
+        self._closed = False
         self._subscriptions: list[_Subscription] = []
         self._watchers: list[Callable[[], None]] = []
         self._worker = threading.Thread(target=self._work, name="kandev-nb-ledger", daemon=True)
@@ -103,8 +104,11 @@ class Ledger:
         """Call ``subscriber`` with each new report, on a thread of its own.
 
         A slow subscriber misses reports, never the last one, and delays nobody; one that raises is
-        logged and stays. Returns the function that ends the subscription.
+        logged and stays. Returns the function that ends the subscription. A closed ledger has
+        nothing more to tell.
         """
+        if self._closed:
+            return lambda: None
         subscription = _Subscription(subscriber)
         self._subscriptions.append(subscription)
 
@@ -122,6 +126,7 @@ class Ledger:
 
     def close(self) -> None:
         """Reduce what was recorded, deliver it, and end the threads."""
+        self._closed = True
         self._facts.put(None)
         self._worker.join(DRAIN_SECONDS)
         for subscription in self._subscriptions:

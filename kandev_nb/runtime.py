@@ -49,6 +49,7 @@ class _Runtime:
 
 _lock = threading.Lock()
 _runtime: _Runtime | None = None
+_of_the_parent: list[_Runtime | None] = []
 
 
 def portal() -> BlockingPortal:
@@ -129,7 +130,9 @@ def _stop_at_exit() -> None:
 
 
 def _forget_after_fork() -> None:
+    """Keep the parent's runtime untouched: freeing it would wait for a thread that is not here."""
     global _runtime, _lock
+    _of_the_parent.append(_runtime)
     _runtime, _lock = None, threading.Lock()
 
 

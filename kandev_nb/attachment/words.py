@@ -97,11 +97,7 @@ def visible(text: str) -> str:
     """Return ``text`` with invisible and bidirectional control characters escaped (CA-5)."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escaped(c) if category(c) in _INVISIBLE else c for c in text)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
+    return "".join(f"\\u{ord(c):04x}" if category(c) in _INVISIBLE else c for c in text)
 
 
 def say(key: str, **params: str | int) -> Message:

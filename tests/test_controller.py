@@ -1,0 +1,414 @@
+"""The public API: tasks, sessions, waiting, prompting, closing."""
+
+import asyncio
+import gc
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import kandev_nb
+from kandev_nb import (
+    AgentError,
+    AttachmentFailed,
+    ConfigError,
+    Controller,
+    History,
+    Task,
+    WaitTimeout,
+)
+from kandev_nb.agents import scripted
+from kandev_nb.attachment import EvidenceKind
+
+
+@pytest.fixture(scope="module")
+def kandev() -> Iterator[Controller]:
+    with Controller() as controller:
+        yield controller
+
+
+@pytest.fixture
+def task(kandev: Controller, request: pytest.FixtureRequest) -> Iterator[Task]:
+    task = kandev.task(request.node.name)
+    yield task
+    task.close()
+
+
+def agents() -> set[int]:
+    """The process IDs of the reference agents that this process runs."""
+    children = psutil.Process().children(recursive=True)
+    return {child.pid for child in children if "kandev_nb.agents.scripted" in _command(child)}
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 10) -> bool:
+    """Tell whether something comes true in time."""
+    changed, deadline = threading.Event(), time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        changed.wait(0.02)
+    return True
+
+
+def test_the_public_face_is_what_it_says() -> None:
+    assert sorted(kandev_nb.__all__) == kandev_nb.__all__
+    assert all(getattr(kandev_nb, name) is not None for name in kandev_nb.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = kandev_nb.nothing
+
+
+@pytest.mark.req("SE-6")
+def test_a_task_is_found_again_by_its_title_until_it_is_closed(kandev: Controller) -> None:
+    task = kandev.task("found again")
+
+    assert kandev.task("found again") is task
+    task.close()
+    assert kandev.task("found again") is not task
+
+
+@pytest.mark.req("SE-6")
+def test_unnamed_sessions_get_numbers_and_a_name_used_again_closes_the_first(
+    task: Task, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = task.start("scripted", name="triage")
+    unnamed = [task.start("scripted").name for _ in range(2)]
+    again = task.start("scripted", name="triage")
+
+    assert unnamed == ["1", "2"]
+    assert (first.state, again.state) == ("closed", "running")
+    assert 'Session "triage" was open and is closed first.' in caplog.text
+
+
+@pytest.mark.req("SE-6", "SE-3")
+def test_a_controller_that_nothing_refers_to_closes_its_sessions() -> None:
+    before = agents()
+    controller = Controller()
+    controller.task("dropped").start("scripted")
+    assert len(agents() - before) == 1
+
+    del controller
+    gc.collect()
+
+    assert eventually(lambda: not agents() - before)
+
+
+@pytest.mark.req("SE-6", "SE-3")
+def test_leaving_the_with_block_closes_everything_and_keeps_the_report() -> None:
+    before = agents()
+    with Controller() as controller:
+        session = controller.task("left").start("scripted")
+    session.close()
+
+    assert not agents() - before
+    assert session.state == "closed"
+    assert session.status("kandev") == "active"
+    with pytest.raises(AgentError, match="is closed"):
+        session.prompt("say hello")
+
+
+def test_any_acp_command_can_be_started_with_env_and_cwd(task: Task, tmp_path: Path) -> None:
+    script = tmp_path / "agent"
+    script.write_text('#!/bin/sh\npwd > place; echo "$GREETING" > greeting\nexec "$@"\n')
+    script.chmod(0o700)
+    line = f"{script} {sys.executable} -m kandev_nb.agents.scripted --scenario ignores"
+
+    session = task.start(exec=line, env={"GREETING": "hello"}, cwd=tmp_path)
+
+    assert (tmp_path / "place").read_text().strip() == str(tmp_path)
+    assert (tmp_path / "greeting").read_text() == "hello\n"
+    assert session.report.current
+    assert session.report.current.agent_id == "agent"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason", "message"),
+    [
+        ({}, "wrong_argument", "Say which agent to start"),
+        ({"agent": "scripted", "exec": "x"}, "wrong_argument", "Say which agent to start"),
+        ({"agent": "nobody"}, "agent_unknown", "scripted"),
+        ({"exec": "  "}, "wrong_argument", "exec= names no command"),
+        ({"exec": "'unclosed"}, "wrong_argument", "exec="),
+        ({"agent": "scripted", "cwd": "/no/such/place"}, "invalid_workdir", "/no/such/place"),
+        ({"agent": "scripted", "servers": {"x": 1}}, "invalid_profile", "'x'"),
+    ],
+)
+def test_bad_input_is_named_and_starts_nothing(
+    task: Task, arguments: dict[str, Any], reason: str, message: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        task.start(**arguments)
+
+    assert refused.value.reason_code == reason
+    assert message in str(refused.value)
+    assert task.sessions == ()
+
+
+def test_a_command_that_is_not_there_is_said_and_kept_as_a_failed_session(task: Task) -> None:
+    with pytest.raises(AgentError) as refused:
+        task.start(exec="no-such-agent-command acp")
+
+    assert refused.value.reason_code == "command_not_found"
+    assert "no-such-agent-command" in str(refused.value)
+    (session,) = task.sessions
+    assert session.state == "failed"
+    assert session.status("kandev") == "unknown"
+
+
+@pytest.mark.req("SE-4")
+@pytest.mark.parametrize("at", ["initialize", "session-new", "connect"])
+def test_an_agent_that_crashes_at_the_start_is_said_and_leaves_nothing(task: Task, at: str) -> None:
+    before = agents()
+    with pytest.raises(AgentError) as refused:
+        task.start("scripted", args=["--scenario", "crashes", "--at", at])
+
+    assert refused.value.reason_code == "agent_exited"
+    assert "exit code 3" in str(refused.value)
+    assert not agents() - before
+    assert task.sessions[-1].report.current
+    assert task.sessions[-1].report.current.session_error_code == "agent_exited"
+
+
+@pytest.mark.req("SE-7")
+def test_a_start_that_takes_too_long_ends_what_it_spawned(task: Task) -> None:
+    before = agents()
+    with pytest.raises(WaitTimeout, match=r"Starting the session did not end within 1\.5 s"):
+        task.start("scripted", args=["--scenario", "slow", "--delay", "60"], timeout=1.5)
+
+    assert eventually(lambda: not agents() - before)
+    assert task.sessions[-1].state == "failed"
+
+
+@pytest.mark.req("SE-4")
+def test_a_noisy_agent_is_understood(task: Task) -> None:
+    session = task.start("scripted", args=["--scenario", "noisy"])
+
+    assert session.wait_for("kandev", "active").tool_count == 6
+    assert session.prompt("say hello").text.strip() == "hello"
+
+
+def test_a_prompt_tells_how_its_turn_ended_and_shows_no_text(task: Task) -> None:
+    session = task.start("scripted")
+
+    result = session.prompt("say hunter2\ncall kandev get_task_plan_kandev {}")
+
+    assert result.stop_reason == "end_turn"
+    assert "hunter2" in result.text
+    assert result.tool_names == ("mcp__kandev__get_task_plan_kandev",)
+    assert "hunter2" not in repr(result)
+
+
+@pytest.mark.req("SE-7")
+def test_a_prompt_that_takes_too_long_is_cancelled_and_the_session_goes_on(task: Task) -> None:
+    session = task.start("scripted")
+
+    with pytest.raises(WaitTimeout, match=r"The prompt did not end within 0\.3 s"):
+        session.prompt("wait 60", timeout=0.3)
+
+    assert session.prompt("say hello").text.strip() == "hello"
+
+
+def test_a_prompt_that_the_agent_refuses_is_an_error_and_the_session_goes_on(task: Task) -> None:
+    session = task.start("scripted")
+
+    with pytest.raises(AgentError, match="it rains") as refused:
+        session.prompt("fail it rains")
+
+    assert refused.value.reason_code == "prompt_failed"
+    assert session.prompt("say hello").stop_reason == "end_turn"
+
+
+@pytest.mark.req("EV-2")
+def test_waiting_in_vain_explains_what_is_proven_and_changes_nothing(task: Task) -> None:
+    session = task.start("scripted", args=["--scenario", "ignores"])
+
+    with pytest.raises(WaitTimeout) as waited:
+        session.wait_for("kandev", "active", timeout=0.2)
+
+    assert isinstance(waited.value, TimeoutError)
+    assert waited.value.reason_code == "not_reached"
+    assert "Not observed: Connected" in str(waited.value)
+    assert "That is not a failure." in str(waited.value)
+    assert session.status("kandev") == "delivered"
+
+
+def test_a_row_above_the_wanted_status_is_returned_at_once(task: Task) -> None:
+    session = task.start("scripted")
+
+    for status in ("delivered", "connected", "active"):
+        assert session.wait_for("kandev", status, timeout=10).name == "kandev"
+
+
+def test_waiting_returns_while_the_agent_connects_later(task: Task) -> None:
+    session = task.start("scripted", args=["--connect", "after"])
+
+    assert session.wait_for("kandev", "active").status == "active"
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "reason"),
+    [("nobody", "active", "server_unknown"), ("kandev", "failed", "wrong_argument")],
+)
+def test_waiting_for_what_cannot_come_is_refused(
+    task: Task, name: str, status: str, reason: str
+) -> None:
+    session = task.start("scripted")
+
+    with pytest.raises(ConfigError) as refused:
+        session.wait_for(name, status)
+
+    assert refused.value.reason_code == reason
+
+
+@pytest.mark.req("CF-1")
+def test_waiting_for_a_server_that_was_left_out_fails_at_once(task: Task) -> None:
+    servers = {"off": {"command": "x", "disabled": True}}
+    session = task.start("scripted", servers=servers)
+
+    with pytest.raises(AttachmentFailed) as refused:
+        session.wait_for("off", "delivered", timeout=60)
+
+    assert refused.value.reason_code == "disabled"
+    assert "The profile switches this server off." in str(refused.value)
+
+
+@pytest.mark.req("CF-2", "CF-3")
+def test_an_agent_without_http_is_told_nothing_of_http_servers(task: Task) -> None:
+    servers = {"remote": {"url": "http://127.0.0.1:9/"}, "local": {"command": "true"}}
+    session = task.start("scripted", args=["--mcp-capabilities", "none"], servers=servers)
+
+    labels = {row.name: row.label.text for row in session.view.rows}
+    assert labels == {
+        "kandev": "Filtered",
+        "remote": "Filtered",
+        "local": "Delivered · connection unverified",
+    }
+
+
+def test_waiting_on_a_session_whose_agent_died_ends_at_once(task: Task) -> None:
+    session = task.start("scripted", args=["--scenario", "ignores"])
+    with pytest.raises(AgentError):
+        session.prompt("exit 3")
+
+    with pytest.raises(AgentError, match="is ended") as refused:
+        session.wait_for("kandev", "active", timeout=60)
+
+    assert "Not observed: Connected" in "".join(refused.value.__notes__)
+
+
+@pytest.mark.req("EV-7", "EV-8")
+def test_the_attempt_is_recorded_before_anything_is_delivered(task: Task) -> None:
+    session = task.start("scripted", servers={"github": {"url": "http://127.0.0.1:9/"}})
+
+    kinds = session.timeline()["kind"].tolist()
+
+    first_delivery = kinds.index(EvidenceKind.DELIVERED)
+    assert kinds[:first_delivery] == ["configured", "configured"]
+    assert kinds.index("session_accepted") > first_delivery
+    assert kinds.index("initialize_observed") > first_delivery
+
+
+def test_a_subscriber_is_called_off_the_loop_with_each_newer_report(task: Task) -> None:
+    session = task.start("scripted")
+    seen: list[tuple[str, History]] = []
+    used = threading.Event()
+
+    def listen(history: History) -> None:
+        seen.append((threading.current_thread().name, history))
+        if history.current and history.current.servers[0].used_at:
+            used.set()
+
+    unsubscribe = session.subscribe(listen)
+    session.prompt("call kandev get_task_plan_kandev {}")
+
+    assert used.wait(10)
+    unsubscribe()
+    assert {name for name, _ in seen} == {"kandev-nb-subscriber"}
+    revisions = [history.revision for _, history in seen]
+    assert revisions == sorted(set(revisions))
+
+
+def test_every_call_has_an_awaitable_twin(task: Task) -> None:
+    async def cell() -> str:
+        session = await task.aio.start("scripted")
+        row = await session.aio.wait_for("kandev", "active")
+        result = await session.aio.prompt("say hello")
+        await session.aio.close()
+        return f"{row.status} {result.text.strip()} {session.state}"
+
+    assert asyncio.run(cell()) == "active hello closed"
+
+
+@pytest.mark.req("SE-1")
+def test_sessions_start_side_by_side(task: Task) -> None:
+    async def cell() -> list[str]:
+        starts = [task.aio.start("scripted") for _ in range(3)]
+        return [session.name for session in await asyncio.gather(*starts)]
+
+    assert sorted(asyncio.run(cell())) == ["1", "2", "3"]
+    assert [session.status("kandev") for session in task.sessions] == ["active"] * 3
+
+
+@pytest.mark.req("SE-7")
+def test_cancelling_an_awaited_start_ends_what_it_spawned(task: Task) -> None:
+    before = agents()
+
+    async def cell() -> None:
+        arguments = scripted.command("slow", delay=60)[-4:]
+        start = asyncio.ensure_future(task.aio.start("scripted", args=arguments))
+        await asyncio.to_thread(eventually, lambda: bool(agents() - before))
+        start.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await start
+
+    asyncio.run(cell())
+
+    assert eventually(lambda: not agents() - before)
+
+
+def test_what_a_cell_shows_is_a_stable_table(task: Task) -> None:
+    session = task.start("scripted", servers={"github": {"url": "http://127.0.0.1:9/"}})
+    session.prompt("call kandev get_task_plan_kandev {}")
+
+    tokens = sum(tool.estimated_tokens for tool in session.report.current.servers[0].tools)  # type: ignore[union-attr]
+    assert repr(session).splitlines() == [
+        'MCP servers · session "1" · scripted',
+        f"● kandev  Active                             6 tools · ~{tokens} tokens · used · 1 call",
+        "◐ github  Delivered · connection unverified",
+        "Token counts are estimates with o200k_base: what the agent really pays varies by model "
+        "and provider.",
+    ]
+    assert repr(task).splitlines()[0] == f"Task {task.title!r}"
+
+
+def test_a_row_in_a_cell_says_the_least_that_tells(task: Task) -> None:
+    session = task.start("scripted", args=["--scenario", "ignores"])
+
+    row = session.wait_for("kandev", "delivered")
+
+    assert repr(row).startswith("ServerAttachment(name='kandev', source='kandev', transport='http'")
+    assert "_at=" not in repr(row)
+
+
+@pytest.mark.req("SE-3")
+def test_closing_a_hundred_times_is_closing_once(task: Task) -> None:
+    session = task.start("scripted")
+    before = psutil.Process().num_fds()
+
+    for _ in range(100):
+        session.close()
+
+    assert psutil.Process().num_fds() <= before
+    assert os.getpid() not in agents()
