@@ -28,3 +28,7 @@ def demo() -> None:
         console.print()
         columns = ["server", "kind", "seconds", "provenance", "connection_id", "tool_count"]
         console.print(session.timeline()[columns].to_string(index=False), markup=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -40,8 +40,9 @@ Unsubscribe = Callable[[], None]
 class Controller:
     """Runs agents for this kernel and keeps what each session attached.
 
-    Use it as a context manager, or let go of it: a controller that nothing refers to any more
-    closes its sessions.
+    Use it as a context manager, or keep it in a variable: a controller that nothing refers to any
+    more closes its sessions. Its tasks and sessions do not count, for a notebook remembers every
+    session that a cell has shown, also those of an earlier run of the cell.
     """
 
     def __init__(self) -> None:
@@ -59,7 +60,7 @@ class Controller:
         """Return the open task of that title; a new one when there is none."""
         task = self._tasks.get(title)
         if task is None or not task._core.is_open:
-            task = self._tasks[title] = Task(self, TaskCore(title))
+            task = self._tasks[title] = Task(TaskCore(title))
             self._cores.append(task._core)
         return task
 
@@ -91,10 +92,9 @@ class AsyncController:
 class Task:
     """What the user wants done. Made by :meth:`Controller.task`."""
 
-    def __init__(self, controller: Controller, core: TaskCore) -> None:
+    def __init__(self, core: TaskCore) -> None:
         self._core = core
         self._sessions: dict[str, Session] = {}
-        self.controller = controller
         self.aio = AsyncTask(self)
 
     @property
@@ -318,8 +318,8 @@ class Session:
         from kandev_nb.widgets import StatusWidget
 
         # The core, not this object: a displayed widget must not keep a dropped controller alive.
-        bundle, _ = StatusWidget(self._core)._repr_mimebundle_()
-        return {**bundle, "text/plain": repr(self)}
+        view = StatusWidget(self._core)._repr_mimebundle_()
+        return {**(view[0] if view else {}), "text/plain": repr(self)}
 
 
 class AsyncSession:

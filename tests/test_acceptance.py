@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_a_client_that_lists_tools_is_green_with_its_count_and_ownership(task: T
     assert row.tool_count == TOOLS
     assert shown
     assert shown.dot == "green"
-    assert [detail.text for detail in shown.details][0] == "6 tools"
+    assert shown.details[0].text == "6 tools"
     assert attempt
     assert attempt.execution_id.startswith("execution-")
     assert attempt.attachment_attempt_id.startswith("attempt-")
@@ -224,7 +225,7 @@ def test_the_built_in_tools_reach_the_sessions_own_task(task: Task, kandev: Cont
 
 @pytest.mark.req("SA-1", "SA-2")
 def test_no_planted_secret_is_in_what_a_session_shows(task: Task) -> None:
-    planted = {
+    planted: dict[str, dict[str, Any]] = {
         "query": {"url": "http://me:pl4nted-pw@127.0.0.1:9/pl4nted-path?key=pl4nted-query"},
         "header": {"type": "sse", "url": "http://127.0.0.1:9/", "headers": {"x": "pl4nted-header"}},
         "local": {

@@ -1,12 +1,10 @@
 """The public API: tasks, sessions, waiting, prompting, closing."""
 
 import asyncio
-import gc
 import os
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from kandev_nb import (
 )
 from kandev_nb.agents import scripted
 from kandev_nb.attachment import EvidenceKind
+from tests.processes import eventually, scripted_agents
 
 
 @pytest.fixture(scope="module")
@@ -42,25 +41,7 @@ def task(kandev: Controller, request: pytest.FixtureRequest) -> Iterator[Task]:
 
 def agents() -> set[int]:
     """The process IDs of the reference agents that this process runs."""
-    children = psutil.Process().children(recursive=True)
-    return {child.pid for child in children if "kandev_nb.agents.scripted" in _command(child)}
-
-
-def _command(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.NoSuchProcess:
-        return []
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 10) -> bool:
-    """Tell whether something comes true in time."""
-    changed, deadline = threading.Event(), time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        changed.wait(0.02)
-    return True
+    return {agent.pid for agent in scripted_agents(psutil.Process())}
 
 
 def test_the_public_face_is_what_it_says() -> None:
@@ -96,13 +77,13 @@ def test_unnamed_sessions_get_numbers_and_a_name_used_again_closes_the_first(
 def test_a_controller_that_nothing_refers_to_closes_its_sessions() -> None:
     before = agents()
     controller = Controller()
-    controller.task("dropped").start("scripted")
+    session = controller.task("dropped").start("scripted")
     assert len(agents() - before) == 1
 
     del controller
-    gc.collect()
 
     assert eventually(lambda: not agents() - before)
+    assert eventually(lambda: session.state == "closed")
 
 
 @pytest.mark.req("SE-6", "SE-3")
@@ -382,7 +363,9 @@ def test_what_a_cell_shows_is_a_stable_table(task: Task) -> None:
     session = task.start("scripted", servers={"github": {"url": "http://127.0.0.1:9/"}})
     session.prompt("call kandev get_task_plan_kandev {}")
 
-    tokens = sum(tool.estimated_tokens for tool in session.report.current.servers[0].tools)  # type: ignore[union-attr]
+    attempt = session.report.current
+    assert attempt
+    tokens = sum(tool.estimated_tokens for tool in attempt.servers[0].tools)
     assert repr(session).splitlines() == [
         'MCP servers · session "1" · scripted',
         f"● kandev  Active                             6 tools · ~{tokens} tokens · used · 1 call",

@@ -121,7 +121,11 @@ def test_summaries_lose_the_sessions_own_secrets_at_the_door(ledger: Ledger) -> 
 
 @pytest.mark.req("CA-1", "CA-3")
 def test_the_worker_makes_the_catalog_of_what_was_served(ledger: Ledger) -> None:
-    served = [{"name": "b", "inputSchema": {"type": "object"}}, {"name": ""}, {"name": "a"}]
+    served: list[dict[str, object]] = [
+        {"name": "b", "inputSchema": {"type": "object"}},
+        {"name": ""},
+        {"name": "a"},
+    ]
 
     ledger.record(fact("tools_list_observed"), served)
 

@@ -19,8 +19,8 @@ class PromptResult:
     """How a prompt turn ended.
 
     ``tool_names`` are the titles of the tool calls, as the agent spells them, in order of first
-    appearance. A cell shows the names sanitized, for some agents put arguments there, and of
-    ``text`` the length only, so that a notebook does not save it.
+    appearance. A cell shows the names sanitized, for some agents put arguments there, and that
+    there is ``text`` but not the text, so that a notebook does not save it.
     """
 
     stop_reason: str
@@ -31,7 +31,7 @@ class PromptResult:
         tools = ", ".join(sanitize_summary(name) for name in self.tool_names) or "none"
         return (
             f"<PromptResult: {self.stop_reason}; tools used: {tools}; "
-            f"{len(self.text)} characters of text, .text has them>"
+            f"{'.text has its words' if self.text else 'it said nothing'}>"
         )
 
 

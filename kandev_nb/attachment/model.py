@@ -18,7 +18,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
 SCHEMA_VERSION: Final = 1
 
 
-class EvidenceKind(StrEnum):
+class _Word(StrEnum):
+    """A word of the wire. In a cell it reads as what it is: text."""
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class EvidenceKind(_Word):
     """The kinds of evidence (EV-1)."""
 
     CONFIGURED = "configured"
@@ -34,7 +41,7 @@ class EvidenceKind(StrEnum):
     ATTEMPT_SUPERSEDED = "attempt_superseded"
 
 
-class Status(StrEnum):
+class Status(_Word):
     """The statuses of a server row (EV-1)."""
 
     UNKNOWN = "unknown"
@@ -46,7 +53,7 @@ class Status(StrEnum):
     UNAVAILABLE = "unavailable"
 
 
-class Provenance(StrEnum):
+class Provenance(_Word):
     """Who knows a fact (EV-12)."""
 
     OBSERVED = "observed"
@@ -127,7 +134,7 @@ class WireModel(BaseModel):
         """Show what is there: empty fields, times and catalogs would drown the rest in a cell."""
         for name, value in super().__repr_args__():
             if name and value and name != "tools" and not name.endswith("_at"):
-                yield name, str(value) if isinstance(value, StrEnum) else value
+                yield name, value
 
     def updated(self, **changes: object) -> Self:
         """Return a copy with ``changes``; the values are trusted, not validated again."""

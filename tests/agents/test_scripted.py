@@ -125,7 +125,7 @@ async def test_initializes_only_does_not_list_but_may_call(
         assert server.requests() == ["initialize", "tools/call"]
 
 
-async def test_ignores_takes_servers_and_never_connects(
+async def test_ignores_takes_servers_and_does_only_what_a_prompt_says(
     opened: Opening, server: TinyServer, tmp_path: Path
 ) -> None:
     async with opened(command("ignores")) as agent:
@@ -133,6 +133,8 @@ async def test_ignores_takes_servers_and_never_connects(
         assert (await agent.prompt(session, "call tiny echo")).text == "tiny is not connected\n"
         assert server.asked == []
         await agent.prompt(session, "connect tiny")
+        assert server.requests() == ["initialize"]
+        await agent.prompt(session, "list tiny")
         assert server.requests() == ["initialize", "tools/list"]
 
 

@@ -39,7 +39,11 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     ),
     "lists-only": Scenario("the same, and refuses to call tools", calls=False),
     "initializes-only": Scenario("initialize on every server, and no tools/list", lists=False),
-    "ignores": Scenario("accepts servers and never connects to one", connects=False),
+    "ignores": Scenario(
+        "accepts servers and connects to none; a prompt's connect is initialize and nothing more",
+        connects=False,
+        lists=False,
+    ),
     "stateless": Scenario(
         "MCP 2026-07-28 over HTTP: tools/list alone, no initialize and no session",
         mode="2026-07-28",

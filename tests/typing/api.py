@@ -1,0 +1,31 @@
+"""The public API as a type checker sees it; checked by mypy, never run."""
+
+from typing import assert_type
+
+import pandas as pd
+
+from kandev_nb import Controller, History, PromptResult, Session, Task
+from kandev_nb.attachment import ServerAttachment, View
+
+
+def synchronous() -> None:
+    with Controller() as kandev:
+        task = assert_type(kandev.task("t"), Task)
+        session = assert_type(task.start("scripted", servers={"x": {"command": "y"}}), Session)
+        assert_type(session.wait_for("x", "active", timeout=1), ServerAttachment)
+        assert_type(session.prompt("say hello"), PromptResult)
+        assert_type(session.report, History)
+        assert_type(session.view, View)
+        assert_type(session.status("x"), str)
+        assert_type(session.timeline(), pd.DataFrame)
+        assert_type(session.servers(), pd.DataFrame)
+        unsubscribe = session.subscribe(lambda history: print(history.revision))  # noqa: T201
+        unsubscribe()
+        session.close()
+
+
+async def awaited(task: Task) -> None:
+    session = assert_type(await task.aio.start(exec=["agent", "acp"]), Session)
+    assert_type(await session.aio.wait_for("x"), ServerAttachment)
+    assert_type(await session.aio.prompt("say hello"), PromptResult)
+    await session.aio.close()
