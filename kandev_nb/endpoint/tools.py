@@ -12,8 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import mcp_types as types
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
+from jsonschema_rs import Draft202012Validator, ValidationError
 from mcp.shared.exceptions import MCPError
 
 from kandev_nb.attachment import limits
@@ -79,24 +78,29 @@ class ToolSet:
 
 def argument_faults(schema: Mapping[str, Any], arguments: Arguments) -> list[str]:
     """Return what is wrong with ``arguments``, each fault by field name and never by value."""
-    errors = Draft202012Validator(schema).iter_errors(arguments)
+    errors = Draft202012Validator(dict(schema)).iter_errors(dict(arguments))
     faults = [fault for error in errors for fault in _faults(error, schema, arguments)]
     return list(dict.fromkeys(faults))[:_FAULTS_NAMED]
 
 
 def _faults(error: ValidationError, schema: Mapping[str, Any], arguments: Arguments) -> list[str]:
-    if error.validator == "required" and not error.path:
+    keyword, at_root = error.schema_path[-1], not error.instance_path
+    if keyword == "required" and at_root:
         missing = [name for name in schema.get("required", ()) if name not in arguments]
         return [f"missing required argument: {name}" for name in missing]
-    if error.validator == "additionalProperties" and not error.path:
+    if keyword == "additionalProperties" and at_root:
         known = schema.get("properties", {})
         return [f"unknown argument: {_shown(n)}" for n in arguments if n not in known]
-    field = ".".join(str(part) for part in error.absolute_path) or "arguments"
-    return [f"argument {_shown(field)} does not match {error.validator}: {_rule(error)}"]
+    field = ".".join(str(part) for part in error.instance_path) or "arguments"
+    return [f"argument {_shown(field)} does not match {keyword}: {_rule(error, schema)}"]
 
 
-def _rule(error: ValidationError) -> str:
-    return json.dumps(error.validator_value, ensure_ascii=False)[: limits.NAME_BYTES]
+def _rule(error: ValidationError, schema: Mapping[str, Any]) -> str:
+    """Return what the schema asks for at the place of the error."""
+    rule: Any = schema
+    for step in error.schema_path:
+        rule = rule[step]
+    return _shown(json.dumps(rule, ensure_ascii=False))
 
 
 def _shown(name: str) -> str:

@@ -286,8 +286,17 @@ def echo_tools(*schema: Any) -> ToolSet:
                 raise SystemExit(3)
         return arguments
 
-    properties = {"do": {"type": "string"}, "size": {"type": "integer", "maximum": 9}}
-    root = {"type": "object", "properties": properties, "required": ["do", "size"]}
+    properties = {
+        "do": {"type": "string"},
+        "size": {"type": "integer", "maximum": 9},
+        "at": {"$ref": "#/$defs/place"},
+    }
+    root = {
+        "type": "object",
+        "properties": properties,
+        "required": ["do", "size"],
+        "$defs": {"place": {"type": "object", "properties": {"x": {"type": "number"}}}},
+    }
     definition = types.Tool(name="echo", input_schema={**root, "additionalProperties": False})
     return ToolSet((Tool(definition, call),))
 
@@ -304,6 +313,10 @@ def echo_tools(*schema: Any) -> ToolSet:
         ),
         ({"do": "x", "size": "hunter2"}, 'argument size does not match type: "integer"'),
         ({"do": "x", "size": 10}, "argument size does not match maximum: 9"),
+        (
+            {"do": "x", "size": 1, "at": {"x": "hunter2"}},
+            'argument at.x does not match type: "number"',
+        ),
         ({"do": "fail", "size": 1}, "the plan is locked"),
         ({"do": "raise", "size": 1}, "The tool failed (ValueError)."),
         ({"do": "exit", "size": 1}, "The tool failed (SystemExit)."),
