@@ -116,7 +116,8 @@ def _submit(work: Callable[[], Awaitable[T]], done: threading.Event) -> Future[T
         except BaseException as error:
             # SystemExit and the like would end the loop thread for every session.
             raise KandevError(
-                f"A task ended with {type(error).__name__}.", reason_code=ReasonCode.CALL_TIMEOUT
+                f"The call ended with {type(error).__name__}; other sessions go on.",
+                reason_code=ReasonCode.TASK_FAILED,
             ) from error
         finally:
             done.set()

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from kandev_nb import WaitTimeout, runtime
-from kandev_nb.errors import KandevError
+from kandev_nb.errors import KandevError, Unsupported
 
 
 @pytest.mark.req("SE-6")
@@ -177,3 +177,12 @@ def test_the_interpreter_exits_quietly_while_work_is_under_way() -> None:
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "over\n", "")
+
+
+def test_windows_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+
+    with pytest.raises(Unsupported, match="run it in WSL 2") as refused:
+        runtime.portal()
+
+    assert refused.value.reason_code == "platform_unsupported"

@@ -49,6 +49,7 @@ class ReasonCode(StrEnum):
     PLATFORM_UNSUPPORTED = "platform_unsupported"
     PROMPT_FAILED = "prompt_failed"
     SERVER_UNKNOWN = "server_unknown"
+    TASK_FAILED = "task_failed"
     WRONG_ARGUMENT = "wrong_argument"
 
 
@@ -175,6 +176,10 @@ REASONS: Final[dict[str, Reason]] = {
     ReasonCode.SERVER_UNKNOWN: Reason(
         "The session has no server of that name.",
         "Use one of the names in session.servers().",
+    ),
+    ReasonCode.TASK_FAILED: Reason(
+        "A call ended with something that is no ordinary error.",
+        "Report it with the traceback; other sessions go on.",
     ),
     ReasonCode.WRONG_ARGUMENT: Reason(
         "The call was given something it cannot use.",

@@ -13,6 +13,7 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from kandev_nb._version import __version__
@@ -55,9 +56,15 @@ class AttemptEndpoint:
             await self._task
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one HTTP request that was let in."""
+        """Serve one HTTP request that was let in.
+
+        A session ID that this attempt did not give, another attempt's for example, is unknown.
+        """
         session = dict(scope["headers"]).get(_SESSION_HEADER)
-        connection_id = self._connections.get(session or b"") or f"mcp-{next(self._numbers)}"
+        if session is not None and session not in self._connections:
+            await Response(status_code=404)(scope, receive, send)
+            return
+        connection_id = self._connections[session] if session else f"mcp-{next(self._numbers)}"
         scope = {**scope, ADMISSION: Admission(connection_id, utc_now())}
 
         async def noting(message: Message) -> None:

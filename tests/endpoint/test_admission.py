@@ -101,20 +101,24 @@ async def test_the_secret_as_bearer_serves_the_plain_path(house: House) -> None:
     assert house.row.status == "active"
 
 
-async def test_another_sessions_secret_reaches_only_that_session(house: House) -> None:
+async def test_one_sessions_secret_does_not_open_anothers_connection(
+    house: House, http: httpx2.AsyncClient
+) -> None:
     other = House(house.server)
     mine, theirs = await house.attempt("attempt-1"), await other.attempt("attempt-1")
+    opened = await http.post(house.server.url(theirs), json=INITIALIZE, headers=ACCEPT)
+    assert opened.status_code == 200
+    headers = {**ACCEPT, "mcp-session-id": opened.headers["mcp-session-id"]}
+    body = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 
-    async with Client(house.server.url(theirs), mode="legacy") as client:
-        await client.list_tools()
-        session_path = path_of(house, mine)
-        headers = {**ACCEPT, "mcp-session-id": "0" * 32, "mcp-protocol-version": "2025-11-25"}
-        async with httpx2.AsyncClient(trust_env=False) as http:
-            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-            answer = await http.post(house.server.origin + session_path, json=body, headers=headers)
-    assert answer.status_code == 404
+    for method in ("POST", "GET", "DELETE"):
+        refused = await http.request(method, house.server.url(mine), json=body, headers=headers)
+        assert (refused.status_code, refused.content) == (404, b"")
+
     assert house.kinds() == []
-    assert other.row is not None
+    assert other.kinds() == ["initialize_observed"]
+    served = await http.post(house.server.url(theirs), json=body, headers=headers)
+    assert served.status_code == 200
     await house.server.end(theirs)
     other.ledger.close()
 

@@ -6,6 +6,7 @@ import httpx2
 import mcp_types as types
 import pytest
 from mcp import Client
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from kandev_nb.endpoint import Tool, ToolError, ToolSet
@@ -204,6 +205,32 @@ async def test_a_list_that_errors_here_fails_the_row_until_one_succeeds(
     assert house.row.failed_at
     assert house.row.tools_listed_at > house.row.failed_at
     assert house.row.status == ("active" if mode == MODERN else "connected")
+
+
+@pytest.mark.req("EV-3", "EV-4")
+async def test_an_initialize_that_is_refused_here_fails_the_row_until_one_succeeds(
+    house: House, http: httpx2.AsyncClient
+) -> None:
+    refusing = True
+
+    async def refuse(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if refusing and ctx.method == "initialize":
+            raise MCPError(code=-32000, message="the secret is hunter2")
+        return await call_next(ctx)
+
+    endpoint = await house.attempt("attempt-1")
+    endpoint._sessions.app.middleware.append(refuse)
+    await http.post(house.server.url(endpoint), json=INITIALIZE, headers=ACCEPT)
+    row = house.row
+    assert row is not None
+    assert (row.status, row.reason_code) == ("failed", "initialize_refused")
+    assert row.summary == "JSON-RPC error -32000"
+
+    refusing = False
+    await http.post(house.server.url(endpoint), json=INITIALIZE, headers=ACCEPT)
+
+    assert house.row is not None
+    assert house.row.status == "connected"
 
 
 @pytest.mark.req("EV-4")
