@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from kandev_nb import runtime
+from kandev_nb import logs, runtime
 from kandev_nb.agents.registry import AgentSpec, find_agent
 from kandev_nb.agents.turn import PromptResult
 from kandev_nb.attachment import History, ReasonCode, ServerAttachment, View
@@ -46,6 +46,7 @@ class Controller:
     """
 
     def __init__(self) -> None:
+        logs.restrain()
         self._tasks: dict[str, Task] = {}
         self._cores: list[TaskCore] = []
         self.aio = AsyncController(self._cores)

@@ -1,6 +1,7 @@
 """The acceptance criteria, each with real agent processes and real HTTP."""
 
 import json
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -224,7 +225,10 @@ def test_the_built_in_tools_reach_the_sessions_own_task(task: Task, kandev: Cont
 
 
 @pytest.mark.req("SA-1", "SA-2")
-def test_no_planted_secret_is_in_what_a_session_shows(task: Task) -> None:
+def test_no_planted_secret_is_in_what_a_session_shows_or_logs(
+    task: Task, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
     planted: dict[str, dict[str, Any]] = {
         "query": {"url": "http://me:pl4nted-pw@127.0.0.1:9/pl4nted-path?key=pl4nted-query"},
         "header": {"type": "sse", "url": "http://127.0.0.1:9/", "headers": {"x": "pl4nted-header"}},
@@ -242,6 +246,11 @@ def test_no_planted_secret_is_in_what_a_session_shows(task: Task) -> None:
     )
 
     session.prompt("say pl4nted-answer")
+    session.prompt('call kandev create_task_plan_kandev {"content": "pl4nted-argument"}')
+    session.prompt('call kandev get_task_plan_kandev {"unknown": "pl4nted-argument"}')
+    session.prompt("call kandev get_task_plan_kandev {}\ncall kandev pl4nted-tool {}")
+    endpoint = session._core._endpoint
+    assert endpoint
 
     shown = [
         json.dumps(session.report.to_wire()),
@@ -251,5 +260,8 @@ def test_no_planted_secret_is_in_what_a_session_shows(task: Task) -> None:
         session.timeline().to_string(),
         session.servers().to_string(),
         str(session._repr_mimebundle_()),
+        caplog.text,
     ]
+    assert "sse_starlette" in caplog.text, "the libraries do log"
     assert "pl4nted" not in "".join(shown)
+    assert endpoint.secret not in "".join(shown)
