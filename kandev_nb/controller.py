@@ -5,6 +5,7 @@ timeout in seconds; ``.aio`` has the same calls as coroutines for a cell that aw
 they do happens on the loop thread of :mod:`kandev_nb.runtime`.
 """
 
+import asyncio
 import logging
 import shlex
 import weakref
@@ -188,6 +189,11 @@ class AsyncTask:
 
     async def _start(self, launch: Launch, name: str | None) -> "Session":
         core = self._task._core
+        if not core.is_open:
+            raise ConfigError(
+                f"The task {core.title!r} is closed. Get a new one with controller.task(…).",
+                reason_code=ReasonCode.CLOSED,
+            )
         if name and (earlier := core.open_session(name)):
             _log.warning('Session "%s" was open and is closed first.', name)
             await earlier.close()
@@ -403,8 +409,7 @@ def _directory(cwd: str | Path | None) -> Path:
 
 
 async def _close_all(cores: list[TaskCore]) -> None:
-    for core in cores:
-        await core.close()
+    await asyncio.gather(*(core.close() for core in cores))
 
 
 def _close_tasks(cores: list[TaskCore]) -> None:

@@ -60,6 +60,31 @@ def test_a_task_is_found_again_by_its_title_until_it_is_closed(kandev: Controlle
     assert kandev.task("found again") is not task
 
 
+def test_a_closed_task_starts_nothing(kandev: Controller) -> None:
+    task = kandev.task("closed")
+    task.close()
+
+    with pytest.raises(ConfigError, match="The task 'closed' is closed"):
+        task.start("scripted")
+    assert task.sessions == ()
+
+
+@pytest.mark.req("SE-2")
+def test_a_session_that_is_closed_while_it_starts_stays_closed(task: Task) -> None:
+    async def cell() -> None:
+        slow = ["--scenario", "slow", "--delay", "60"]
+        start = asyncio.ensure_future(task.aio.start("scripted", args=slow))
+        await asyncio.to_thread(eventually, lambda: bool(task.sessions))
+        await task.sessions[0].aio.close()
+        with pytest.raises(AgentError):
+            await start
+
+    asyncio.run(cell())
+
+    assert task.sessions[0].state == "closed"
+    assert task.sessions[0].view.banner is None
+
+
 @pytest.mark.req("SE-6")
 def test_unnamed_sessions_get_numbers_and_a_name_used_again_closes_the_first(
     task: Task, caplog: pytest.LogCaptureFixture
@@ -170,6 +195,9 @@ def test_a_start_that_takes_too_long_ends_what_it_spawned(task: Task) -> None:
 
     assert eventually(lambda: not agents() - before)
     assert task.sessions[-1].state == "failed"
+    attempt = task.sessions[-1].report.current
+    assert attempt
+    assert attempt.end_reason == "the start was interrupted"
 
 
 @pytest.mark.req("SE-4")

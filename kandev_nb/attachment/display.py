@@ -121,7 +121,7 @@ def display(history: History, *, session: str = "", agent: str = "") -> View:
 def _heading(session: str, agent: str) -> Message:
     if agent:
         return words.say("heading.agent", session=session, agent=agent)
-    return words.say("heading", session=session)
+    return words.say("heading.session", session=session) if session else words.say("heading")
 
 
 def _banner(attempt: Attempt) -> Message | None:

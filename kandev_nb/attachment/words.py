@@ -11,7 +11,8 @@ from unicodedata import category
 from pydantic import BaseModel, ConfigDict, Field
 
 ENGLISH: Final[Mapping[str, str]] = {
-    "heading": "MCP servers · {session}",
+    "heading": "MCP servers",
+    "heading.session": "MCP servers · {session}",
     "heading.agent": "MCP servers · {session} · {agent}",
     "empty.nothing_started": "Nothing started yet.",
     "empty.no_servers": "This session was given no servers.",

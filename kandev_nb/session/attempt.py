@@ -57,13 +57,13 @@ class AttemptRecorder:
             summary=refusal.words,
         )
 
-    def failed(self, reason_code: str, summary: str) -> None:
+    def failed(self, reason_code: str, summary: str, said_by: Provenance) -> None:
         """The attempt as a whole failed; no server is to blame."""
         self._tell(
             EvidenceKind.EXPLICIT_ERROR,
             reason_code=reason_code,
             summary=summary,
-            provenance=Provenance.OBSERVED,
+            provenance=said_by,
         )
 
     def ended(self, reason: str) -> None:

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
+from anyio import CancelScope, to_thread
+
 from kandev_nb.agents.connection import AgentConnection
 from kandev_nb.agents.faults import exit_words
 from kandev_nb.agents.registry import AgentSpec
 from kandev_nb.agents.turn import PromptResult
-from kandev_nb.attachment import Attempt, History, ReasonCode
+from kandev_nb.attachment import Attempt, History, Provenance, ReasonCode
 from kandev_nb.attachment.display import View, display
 from kandev_nb.attachment.model import utc_now
 from kandev_nb.endpoint import AttemptEndpoint, EndpointServer, built_in_tools
@@ -78,8 +80,9 @@ class SessionCore:
         try:
             await self._attach(execution_id)
         except KandevError as error:
-            self._record_failure(error)
-            await self._end("failed", "the session could not be started")
+            if self.is_open:
+                self._record_failure(error)
+                await self._end("failed", "the session could not be started")
             error.add_note(str(self.view(self.ledger.history)))
             raise
         except BaseException:
@@ -126,7 +129,7 @@ class SessionCore:
             return
         self.state = "ended"
         words = exit_words(returncode)
-        self._recorder.failed(ReasonCode.AGENT_EXITED, f"The agent {words}")
+        self._recorder.failed(ReasonCode.AGENT_EXITED, f"The agent {words}", Provenance.OBSERVED)
         self._recorder.ended(f"the agent {words}")
         self.task.spawn(self._end_endpoint())
 
@@ -183,22 +186,27 @@ class SessionCore:
         return AttemptRecorder(self.ledger, attempt)
 
     def _record_failure(self, error: KandevError) -> None:
-        if self._recorder is None:
+        recorder = self._recorder
+        if recorder is None:
             return
-        delivered = self._recorder.delivered
-        if isinstance(error, AgentError) and (refusal := from_error(error, delivered)):
-            self._recorder.refused(refusal)
+        if isinstance(error, AgentError) and error.code is not None:
+            if refusal := from_error(error, recorder.delivered):
+                recorder.refused(refusal)
+            else:
+                recorder.failed(error.reason_code, str(error), Provenance.AGENT_REPORTED)
         else:
-            self._recorder.failed(error.reason_code, str(error))
+            recorder.failed(error.reason_code, str(error), Provenance.OBSERVED)
 
     async def _end(self, state: State, reason: str) -> None:
+        """End everything, also when the call that asks for it has been cancelled."""
         self.state = state
-        if self._agent is not None:
-            await self._agent.close()
-        await self._end_endpoint()
-        if self._recorder is not None:
-            self._recorder.ended(reason)
-        self.ledger.close()
+        with CancelScope(shield=True):
+            if self._agent is not None:
+                await self._agent.close()
+            await self._end_endpoint()
+            if self._recorder is not None:
+                self._recorder.ended(reason)
+            await to_thread.run_sync(self.ledger.close)
 
     async def _end_endpoint(self) -> None:
         if self._endpoint is not None:
