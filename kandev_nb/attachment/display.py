@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from kandev_nb.attachment import reasons, words
 from kandev_nb.attachment.model import (
+    SCHEMA_VERSION,
     Attempt,
     EvidenceKind,
     History,
@@ -21,6 +22,9 @@ from kandev_nb.attachment.words import Message
 
 Dot = Literal["green", "amber", "red", "gray"]
 CheckState = Literal["proven", "open", "failed"]
+
+MIME_TYPE: Final = "application/vnd.kandev-nb.report.v1+json"
+"""What the JupyterLab extension renders, also in a notebook that is only opened."""
 
 BUILT_IN: Final = "kandev"
 """The name of the built-in server, whose connections our own endpoint observes."""
@@ -116,6 +120,13 @@ def display(history: History, *, session: str = "", agent: str = "") -> View:
         empty=None if rows else words.say("empty.no_servers"),
         rows=rows,
     )
+
+
+def mime_bundle(history: History) -> dict[str, Any]:
+    """Return what a cell shows of a report and a notebook keeps: a table, as text and as data."""
+    view = display(history)
+    saved = {"version": SCHEMA_VERSION, "rows": view.to_rows(), "report": history.to_wire()}
+    return {MIME_TYPE: saved, "text/plain": str(view)}
 
 
 def _heading(session: str, agent: str) -> Message:

@@ -346,6 +346,11 @@ class History(WireModel):
         attempts = (*((self.current,) if self.current else ()), *self.previous)
         return next((a for a in attempts if a.attachment_attempt_id == attachment_attempt_id), None)
 
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        from kandev_nb.attachment.display import mime_bundle
+
+        return mime_bundle(self)
+
 
 NOTHING_STARTED: Final = History(version=SCHEMA_VERSION)
 """The history of a session before its first attempt."""

@@ -1,11 +1,12 @@
 """The words and dots of a report."""
 
+import json
 from typing import Any
 
 import pytest
 
 from kandev_nb.attachment import display, note_late_traffic, words
-from kandev_nb.attachment.display import Row
+from kandev_nb.attachment.display import MIME_TYPE, Row
 from tests.attachment.story import Story, at
 
 
@@ -193,3 +194,17 @@ def test_every_message_has_a_singular_where_it_counts() -> None:
     counted = {key.removesuffix(".one") for key in words.ENGLISH if key.endswith(".one")}
     for key in counted:
         assert words.count(key, 1).text != words.count(key, 2).text
+
+
+@pytest.mark.req("UI", "SA-1")
+def test_a_report_in_a_cell_is_a_table_and_the_data_that_a_notebook_keeps() -> None:
+    story = Story().start(session_id="session-1").tell("delivered")
+
+    bundle = story.history._repr_mimebundle_()
+
+    saved = bundle[MIME_TYPE]
+    assert bundle["text/plain"] == str(display(story.history))
+    assert saved["version"] == 1
+    assert saved["report"] == story.history.to_wire()
+    assert [row["name"] for row in saved["rows"]["rows"]] == ["kandev"]
+    assert json.loads(json.dumps(saved)) == saved

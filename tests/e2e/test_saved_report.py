@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from kandev_nb.attachment.display import MIME_TYPE
+from tests.attachment.story import Story
 from tests.e2e.conftest import OpenNotebook
 from tests.e2e.jupyter import App, JupyterServer
-from tests.widgets.source import report, row
 
-MIME_TYPE = "application/vnd.kandev-nb.report.v1+json"
 TABLE = "MCP servers, as a text table"
 
 
@@ -22,15 +22,15 @@ def display(saved: Any) -> str:
     return f"import json\ndisplay(json.loads({json.dumps(bundle(saved))!r}), raw=True)"
 
 
-GOOD = {
-    "version": 1,
-    "rows": report(
-        row("kandev", "active"),
-        row("files", "failed", "The server refused initialize"),
-        banner="the agent ended",
-    ),
-    "report": {},
-}
+# The last line shows the report as session.report does.
+GOOD = """
+from tests.attachment.story import Story
+
+story = Story().start(session_id="session-1")
+story.tell("tools_list_observed", "c1", tool_count=1, tools=[{"name": "a"}])
+story.tell("explicit_error", server="", summary="the agent ended")
+story.history
+"""
 NEWER = {"version": 2, "something": "else"}
 BROKEN = {"version": 1, "rows": {"rows": [1, 2, 3]}}
 
@@ -41,7 +41,7 @@ def test_a_saved_report_is_shown_after_reopening_and_marked_as_saved(
     app: App, server: JupyterServer, notebook: OpenNotebook
 ) -> None:
     name = f"saved-{app}.ipynb"
-    server.write(name, display(GOOD), display(NEWER), display(BROKEN))
+    server.write(name, GOOD, display(NEWER), display(BROKEN))
     with notebook(app, name) as page:
         for cell in range(3):
             page.run(cell)
@@ -61,7 +61,8 @@ def test_a_saved_report_is_shown_after_reopening_and_marked_as_saved(
 def test_an_untrusted_notebook_shows_the_text_table(
     server: JupyterServer, notebook: OpenNotebook
 ) -> None:
-    output = {"output_type": "display_data", "data": bundle(GOOD), "metadata": {}}
+    saved = Story().start().tell("delivered").history._repr_mimebundle_()[MIME_TYPE]
+    output = {"output_type": "display_data", "data": bundle(saved), "metadata": {}}
     server.write("untrusted.ipynb", "", outputs=[output])
 
     with notebook("lab", "untrusted.ipynb") as page:

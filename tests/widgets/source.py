@@ -25,11 +25,10 @@ def row(name: str, status: str = "delivered", summary: str = "") -> Row:
     )
 
 
-def report(*rows: Row, banner: str = "") -> dict[str, Any]:
+def report(*rows: Row) -> dict[str, Any]:
     """Return the rows of a session as plain JSON values."""
     view = View(
         heading=say("heading.agent", session='session "triage"', agent="opencode"),
-        banner=say("banner.session_error", summary=banner) if banner else None,
         rows=rows,
     )
     return view.to_rows()
