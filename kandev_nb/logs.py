@@ -4,6 +4,7 @@ At debug level some of them log whole messages, and a notebook saves what its ke
 filter stays on their loggers for the life of the process.
 """
 
+import asyncio
 import logging
 from typing import Final
 
@@ -13,8 +14,13 @@ LIBRARIES: Final = ("acp", "httpcore2", "httpx2", "mcp", "sse_starlette", "uvico
 
 class _PlaceAndType(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
-        """Replace the text of a record by the function that logged it and the error's type."""
+        """Replace the text of a record by the function that logged it and the error's type.
+
+        A request that our own ending cancelled is nothing to report.
+        """
         error = record.exc_info[0] if record.exc_info else None
+        if error is not None and issubclass(error, asyncio.CancelledError):
+            return False
         record.msg = f"{record.funcName}: {error.__name__}" if error else record.funcName
         record.args = ()
         record.exc_info = record.exc_text = record.stack_info = None

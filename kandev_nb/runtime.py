@@ -15,7 +15,8 @@ from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack
 from typing import Any, Final, TypeVar
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+from anyio import CancelScope
+from anyio.from_thread import start_blocking_portal
 
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.errors import KandevError, Unsupported, WaitTimeout
@@ -29,21 +30,21 @@ CANCEL_GRACE: Final = 2.0
 class _Runtime:
     def __init__(self) -> None:
         self._stack = ExitStack()
-        self.portal = self._stack.enter_context(start_blocking_portal(name="kandev-nb"))
-        self.loop = self.portal.call(asyncio.get_running_loop)
+        self._portal = self._stack.enter_context(start_blocking_portal(name="kandev-nb"))
+        self._loop = self._portal.call(asyncio.get_running_loop)
         self._chores: set[asyncio.Task[None]] = set()
 
     def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         def start() -> None:
-            chore = self.loop.create_task(work())
+            chore = self._loop.create_task(work())
             self._chores.add(chore)
             chore.add_done_callback(self._chores.discard)
 
-        self.loop.call_soon_threadsafe(start)
+        self._loop.call_soon_threadsafe(start)
 
     def stop(self) -> None:
         """Cancel what still runs and end the thread."""
-        self.portal.start_task_soon(self.portal.stop, True)
+        self._portal.start_task_soon(self._portal.stop, True)
         self._stack.close()
 
 
@@ -52,16 +53,11 @@ _runtime: _Runtime | None = None
 _of_the_parent: list[_Runtime | None] = []
 
 
-def portal() -> BlockingPortal:
-    """Return the way into the loop thread, which is started on first use.
-
-    Raises :class:`~kandev_nb.errors.Unsupported` on Windows.
-    """
-    return _running().portal
-
-
 def start_soon(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run ``work`` on the loop and do not wait for it. May be called from any thread."""
+    """Run ``work`` on the loop, which is started on first use, and do not wait for it.
+
+    May be called from any thread. Raises :class:`~kandev_nb.errors.Unsupported` on Windows.
+    """
     _running().start_soon(work)
 
 
@@ -85,15 +81,17 @@ def call(work: Callable[[], Awaitable[T]], *, timeout: float | None, what: str) 
     is cancelled and given :data:`CANCEL_GRACE` seconds to clean up. Raises
     :class:`~kandev_nb.errors.WaitTimeout`, which says ``what`` did not end.
     """
-    done = threading.Event()
-    future = _submit(work, done)
+    # Made before anything is scheduled: an interrupt may come at any bytecode.
+    future: Future[T] = Future()
+    ended = threading.Event()
     try:
+        start_soon(lambda: _settle(work, future, ended))
         return future.result(timeout)
     except BaseException as error:
         if future.done() and not isinstance(error, KeyboardInterrupt | CancelledError):
             raise
         future.cancel()
-        done.wait(CANCEL_GRACE)
+        ended.wait(CANCEL_GRACE)
         if isinstance(error, TimeoutError):
             raise WaitTimeout(
                 f"{what} did not end within {timeout:g} s. Call again with a longer timeout.",
@@ -104,25 +102,49 @@ def call(work: Callable[[], Awaitable[T]], *, timeout: float | None, what: str) 
 
 async def call_async(work: Callable[[], Awaitable[T]]) -> T:
     """Run ``work`` on the loop and await its result in the caller's own loop."""
-    return await asyncio.wrap_future(_submit(work, threading.Event()))
+    future: Future[T] = Future()
+    start_soon(lambda: _settle(work, future, threading.Event()))
+    return await asyncio.wrap_future(future)
 
 
-def _submit(work: Callable[[], Awaitable[T]], done: threading.Event) -> Future[T]:
-    async def guarded() -> T:
-        try:
-            return await work()
-        except (Exception, asyncio.CancelledError):
-            raise
-        except BaseException as error:
-            # SystemExit and the like would end the loop thread for every session.
-            raise KandevError(
-                f"The call ended with {type(error).__name__}; other sessions go on.",
-                reason_code=ReasonCode.TASK_FAILED,
-            ) from error
-        finally:
-            done.set()
+async def _settle(
+    work: Callable[[], Awaitable[T]], future: Future[T], ended: threading.Event
+) -> None:
+    """Run ``work`` and put what comes of it into ``future``; a cancelled future cancels it."""
+    loop = asyncio.get_running_loop()
+    try:
+        with CancelScope() as scope:
+            future.add_done_callback(lambda _: loop.call_soon_threadsafe(scope.cancel))
+            result = await work()
+    except BaseException as error:  # noqa: BLE001 - it would end the loop thread for every session
+        _put(future, error=_for_the_caller(error))
+    else:
+        if not scope.cancelled_caught:
+            _put(future, result=result)
+    finally:
+        ended.set()
 
-    return portal().start_task_soon(guarded)
+
+def _for_the_caller(error: BaseException) -> BaseException:
+    if isinstance(error, Exception | asyncio.CancelledError):
+        return error
+    ours = KandevError(
+        f"The call ended with {type(error).__name__}; other sessions go on.",
+        reason_code=ReasonCode.TASK_FAILED,
+    )
+    ours.__cause__ = error
+    return ours
+
+
+def _put(future: Future[T], *, result: Any = None, error: BaseException | None = None) -> None:
+    if isinstance(error, asyncio.CancelledError):
+        future.cancel()
+    if not future.set_running_or_notify_cancel():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)
 
 
 def _stop_at_exit() -> None:

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import subprocess
 import sys
+import textwrap
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -423,3 +425,23 @@ def test_closing_a_hundred_times_is_closing_once(task: Task) -> None:
 
     assert psutil.Process().num_fds() <= before
     assert os.getpid() not in agents()
+
+
+@pytest.mark.req("SE-3", "SE-7")
+def test_a_script_that_ends_with_live_sessions_ends_quietly_and_leaves_nothing() -> None:
+    script = """
+        from kandev_nb import Controller
+        kandev = Controller()
+        sessions = [kandev.task("t").start("scripted") for _ in range(2)]
+        print(*(session._core._agent.pid for session in sessions))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert eventually(lambda: not any(map(psutil.pid_exists, map(int, done.stdout.split()))))

@@ -183,6 +183,6 @@ def test_windows_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(sys, "platform", "win32")
 
     with pytest.raises(Unsupported, match="run it in WSL 2") as refused:
-        runtime.portal()
+        runtime.start_soon(asyncio.Event().wait)  # type: ignore[arg-type]
 
     assert refused.value.reason_code == "platform_unsupported"

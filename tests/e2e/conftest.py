@@ -21,7 +21,11 @@ class OpenNotebook(Protocol):
     def __call__(self, app: App, notebook: str) -> AbstractContextManager[NotebookPage]: ...
 
 
-@pytest.fixture(scope="session")
+# Playwright keeps an event loop running in the main thread, where other tests need their own: it
+# goes with this package, not with the whole run.
+
+
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
@@ -32,19 +36,19 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def front_end() -> None:
     """The two bundles, built from the sources as they are now."""
     subprocess.run([sys.executable, str(ROOT / "labextension" / "toolchain.py")], check=True)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory, front_end: None) -> Iterator[JupyterServer]:
     with serve(tmp_path_factory.mktemp("jupyter")) as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def notebook(browser: Browser, server: JupyterServer) -> OpenNotebook:
     def open_in(app: App, notebook: str) -> AbstractContextManager[NotebookPage]:
         return open_notebook(browser, server, app, notebook)
