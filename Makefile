@@ -13,7 +13,7 @@ SOURCES := pyproject.toml $(shell find labextension -path labextension/node_modu
 .PHONY: lab demo test bench clean
 
 lab: $(VENV)/.lab
-	$(BIN)/jupyter lab $$([ $$(id -u) = 0 ] && echo --allow-root) notebooks/quickstart.ipynb
+	@$(BIN)/jupyter lab $$([ $$(id -u) = 0 ] && echo --allow-root) notebooks/quickstart.ipynb
 
 demo: $(VENV)/.lab
 	@$(BIN)/kandev-nb demo

@@ -20,6 +20,7 @@ def demo() -> None:
     from kandev_nb import Controller
 
     console = Console(highlight=False, soft_wrap=True)
+    console.print("Starting the scripted reference agent and the Kandev MCP endpoint …\n")
     with Controller() as kandev:
         session = kandev.task("demo").start("scripted", servers=_SERVERS)
         session.wait_for("kandev", "active")

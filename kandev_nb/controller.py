@@ -7,20 +7,19 @@ they do happens on the loop thread of :mod:`kandev_nb.runtime`.
 
 import asyncio
 import logging
-import shlex
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from kandev_nb import logs, runtime
-from kandev_nb.agents.registry import AgentSpec, find_agent
+from kandev_nb.agents.output import RecentOutput
 from kandev_nb.agents.turn import PromptResult
 from kandev_nb.attachment import History, ReasonCode, ServerAttachment, View
 from kandev_nb.endpoint import endpoint_server
 from kandev_nb.errors import ConfigError
-from kandev_nb.servers import read_servers
-from kandev_nb.session.core import Launch, SessionCore
+from kandev_nb.session.core import SessionCore
+from kandev_nb.session.launch import Command, Launch, Servers, read_launch, seconds, text, wrong
 from kandev_nb.session.task import TaskCore
 from kandev_nb.session.waiting import wait_for
 
@@ -34,7 +33,6 @@ PROMPT_TIMEOUT: Final = 300.0
 WAIT_TIMEOUT: Final = 30.0
 CLOSE_TIMEOUT: Final = 15.0
 
-Servers = Mapping[str, Mapping[str, Any]]
 Unsubscribe = Callable[[], None]
 
 
@@ -60,15 +58,15 @@ class Controller:
 
     def task(self, title: str) -> "Task":
         """Return the open task of that title; a new one when there is none."""
-        task = self._tasks.get(title)
+        task = self._tasks.get(text(title, "The title"))
         if task is None or not task._core.is_open:
             task = self._tasks[title] = Task(TaskCore(title))
             self._cores.append(task._core)
         return task
 
-    def close(self, *, timeout: float = CLOSE_TIMEOUT) -> None:
+    def close(self, *, timeout: float | None = CLOSE_TIMEOUT) -> None:
         """Close every session of every task."""
-        runtime.call(lambda: _close_all(self._cores), timeout=timeout, what="close")
+        runtime.call(lambda: _close_all(self._cores), timeout=seconds(timeout), what="close")
 
     def __enter__(self) -> Self:
         return self
@@ -77,7 +75,7 @@ class Controller:
         self.close()
 
     def __repr__(self) -> str:
-        return "\n\n".join(map(repr, self.tasks)) or "No open tasks."
+        return "\n".join(map(repr, self.tasks)) or "No open tasks."
 
 
 class AsyncController:
@@ -118,20 +116,20 @@ class Task:
         self,
         agent: str | None = None,
         *,
-        exec: str | Sequence[str] | None = None,  # noqa: A002 - the word that the field uses
-        args: Sequence[str] = (),
+        exec: Command | None = None,  # noqa: A002 - the word that the field uses
+        args: Command = (),
         servers: Servers | None = None,
         env: Mapping[str, str] | None = None,
         cwd: str | Path | None = None,
         name: str | None = None,
-        timeout: float = START_TIMEOUT,
+        timeout: float | None = START_TIMEOUT,
     ) -> "Session":
         """Start an agent, hand it its servers, and return the session.
 
         Args:
             agent: a registered agent's ID, such as ``"scripted"``.
             exec: instead, any command line that speaks ACP on its standard input and output.
-            args: more arguments for the command.
+            args: more arguments for the command, as a list or a command line.
             servers: an ``mcpServers`` dict, name to entry.
             env: laid over the kernel's environment for the agent process.
             cwd: the session's working directory; the kernel's own when left out.
@@ -145,21 +143,25 @@ class Task:
                 :attr:`sessions` with its report.
             WaitTimeout: it took longer than ``timeout``; what was spawned is ended.
         """
-        launch = _launch(agent, exec, args, servers, env, cwd)
+        launch = read_launch(agent, exec, args, servers, env, cwd)
         return runtime.call(
-            lambda: self.aio._start(launch, name), timeout=timeout, what="Starting the session"
+            lambda: self.aio._start(launch, name),
+            timeout=seconds(timeout),
+            what="Starting the session",
         )
 
-    def close(self, *, timeout: float = CLOSE_TIMEOUT) -> None:
+    def close(self, *, timeout: float | None = CLOSE_TIMEOUT) -> None:
         """Close every session of the task."""
-        runtime.call(self._core.close, timeout=timeout, what="close")
+        runtime.call(self._core.close, timeout=seconds(timeout), what="close")
 
     def _session(self, core: SessionCore) -> "Session":
         return self._sessions.setdefault(core.session_id, Session(self, core))
 
     def __repr__(self) -> str:
-        rows = "\n".join(map(repr, self.sessions)) or "No sessions yet."
-        return f"Task {self.title!r}\n{rows}"
+        lines = [
+            f'  session "{c.name}" · {c.launch.agent.id} · {c.state}' for c in self._core.sessions
+        ]
+        return "\n".join([f"Task {self.title!r}", *(lines or ["  no sessions yet"])])
 
 
 class AsyncTask:
@@ -172,15 +174,15 @@ class AsyncTask:
         self,
         agent: str | None = None,
         *,
-        exec: str | Sequence[str] | None = None,  # noqa: A002 - as in Task.start
-        args: Sequence[str] = (),
+        exec: Command | None = None,  # noqa: A002 - as in Task.start
+        args: Command = (),
         servers: Servers | None = None,
         env: Mapping[str, str] | None = None,
         cwd: str | Path | None = None,
         name: str | None = None,
     ) -> "Session":
         """Start an agent as :meth:`Task.start` does. Cancelling ends what was spawned."""
-        launch = _launch(agent, exec, args, servers, env, cwd)
+        launch = read_launch(agent, exec, args, servers, env, cwd)
         return await runtime.call_async(lambda: self._start(launch, name))
 
     async def close(self) -> None:
@@ -189,9 +191,12 @@ class AsyncTask:
 
     async def _start(self, launch: Launch, name: str | None) -> "Session":
         core = self._task._core
+        if name is not None:
+            text(name, "name=")
         if not core.is_open:
             raise ConfigError(
-                f"The task {core.title!r} is closed. Get a new one with controller.task(…).",
+                f"The task {core.title!r} is closed, or its controller is, or nothing refers to "
+                "that any more. Keep the controller, and get a new task from it.",
                 reason_code=ReasonCode.CLOSED,
             )
         if name and (earlier := core.open_session(name)):
@@ -250,7 +255,7 @@ class Session:
         return row.explanation if row else ""
 
     def wait_for(
-        self, name: str, status: str = "active", *, timeout: float = WAIT_TIMEOUT
+        self, name: str, status: str = "active", *, timeout: float | None = WAIT_TIMEOUT
     ) -> ServerAttachment:
         """Return the row of server ``name`` once it is at ``status`` or above.
 
@@ -264,10 +269,12 @@ class Session:
             ConfigError: there is no such server or status.
         """
         return runtime.call(
-            lambda: wait_for(self._core, name, status, timeout), timeout=None, what="wait_for"
+            lambda: wait_for(self._core, name, status, seconds(timeout)),
+            timeout=None,
+            what="wait_for",
         )
 
-    def prompt(self, text: str, *, timeout: float = PROMPT_TIMEOUT) -> PromptResult:
+    def prompt(self, text: str, *, timeout: float | None = PROMPT_TIMEOUT) -> PromptResult:
         """Send a prompt and return how its turn ended.
 
         Raises:
@@ -275,7 +282,9 @@ class Session:
             WaitTimeout: no answer within ``timeout`` seconds; the turn is cancelled, the session
                 goes on.
         """
-        return runtime.call(lambda: self._core.prompt(text), timeout=timeout, what="The prompt")
+        return runtime.call(
+            lambda: self._core.prompt(text), timeout=seconds(timeout), what="The prompt"
+        )
 
     def subscribe(self, subscriber: Callable[[History], None]) -> Unsubscribe:
         """Call ``subscriber`` with each new report, on a thread of its own.
@@ -283,7 +292,16 @@ class Session:
         A slow subscriber misses reports, never the last one; one that raises is logged. Returns
         the function that ends the subscription.
         """
+        if not callable(subscriber):
+            raise wrong("The subscriber cannot be called. Give a function of one argument.")
         return self._core.ledger.subscribe(subscriber)
+
+    def recent_output(self) -> RecentOutput:
+        """Return what the agent wrote to its standard error lately: at most 50 lines and 16 KiB.
+
+        It may hold prompts, file contents or credentials: a cell shows counts, ``.text`` the text.
+        """
+        return self._core.recent_output
 
     def servers(self) -> "pd.DataFrame":
         """Return the current attempt's servers, one a row (:func:`kandev_nb.frames.servers`)."""
@@ -297,9 +315,9 @@ class Session:
 
         return frames.timeline(self.report)
 
-    def close(self, *, timeout: float = CLOSE_TIMEOUT) -> None:
+    def close(self, *, timeout: float | None = CLOSE_TIMEOUT) -> None:
         """End the agent. The report stays readable; rows keep their status."""
-        runtime.call(self._core.close, timeout=timeout, what="close")
+        runtime.call(self._core.close, timeout=seconds(timeout), what="close")
 
     def _row(self, name: str) -> ServerAttachment:
         attempt = self.report.current
@@ -336,10 +354,12 @@ class AsyncSession:
         self._core = core
 
     async def wait_for(
-        self, name: str, status: str = "active", *, timeout: float = WAIT_TIMEOUT
+        self, name: str, status: str = "active", *, timeout: float | None = WAIT_TIMEOUT
     ) -> ServerAttachment:
         """Return the row once it is at ``status`` or above, as :meth:`Session.wait_for` does."""
-        return await runtime.call_async(lambda: wait_for(self._core, name, status, timeout))
+        return await runtime.call_async(
+            lambda: wait_for(self._core, name, status, seconds(timeout))
+        )
 
     async def prompt(self, text: str) -> PromptResult:
         """Send a prompt as :meth:`Session.prompt` does. Cancelling cancels the turn."""
@@ -348,64 +368,6 @@ class AsyncSession:
     async def close(self) -> None:
         """End the agent, as :meth:`Session.close` does."""
         await runtime.call_async(self._core.close)
-
-
-def _launch(
-    agent: str | None,
-    command: str | Sequence[str] | None,
-    args: Sequence[str],
-    servers: Servers | None,
-    env: Mapping[str, str] | None,
-    cwd: str | Path | None,
-) -> Launch:
-    spec = _agent(agent, command)
-    return Launch(
-        agent=spec,
-        command=(*spec.command, *args),
-        env={**spec.env, **(env or {})},
-        cwd=_directory(cwd),
-        servers=read_servers(servers or {}),
-    )
-
-
-def _agent(agent: str | None, command: str | Sequence[str] | None) -> AgentSpec:
-    if (agent is None) == (command is None):
-        raise ConfigError(
-            "Say which agent to start: either a registered one by its ID, or any command with "
-            "exec=.",
-            reason_code=ReasonCode.WRONG_ARGUMENT,
-        )
-    if command is None:
-        return find_agent(agent or "")
-    words = _words(command)
-    if not words:
-        raise ConfigError(
-            "exec= names no command. Give a command line such as 'opencode acp'.",
-            reason_code=ReasonCode.WRONG_ARGUMENT,
-        )
-    return AgentSpec(id=Path(words[0]).name, title=Path(words[0]).name, command=words)
-
-
-def _words(command: str | Sequence[str]) -> tuple[str, ...]:
-    if not isinstance(command, str):
-        return tuple(command)
-    try:
-        return tuple(shlex.split(command))
-    except ValueError as error:
-        raise ConfigError(
-            f"exec= is not a command line: {error}. Close the quotation, or give a list of words.",
-            reason_code=ReasonCode.WRONG_ARGUMENT,
-        ) from None
-
-
-def _directory(cwd: str | Path | None) -> Path:
-    directory = Path(cwd or ".").expanduser().absolute()
-    if not directory.is_dir():
-        raise ConfigError(
-            f"The working directory {str(cwd)!r} does not exist. Create it, or pass another cwd=.",
-            reason_code=ReasonCode.INVALID_WORKDIR,
-        )
-    return directory
 
 
 async def _close_all(cores: list[TaskCore]) -> None:

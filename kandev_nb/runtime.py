@@ -88,6 +88,9 @@ def call(work: Callable[[], Awaitable[T]], *, timeout: float | None, what: str) 
         start_soon(lambda: _settle(work, future, ended))
         return future.result(timeout)
     except BaseException as error:
+        if isinstance(error, KandevError):
+            # Our own errors say all in their message; the loop's frames would bury it.
+            raise error.with_traceback(None) from error.__cause__
         if future.done() and not isinstance(error, KeyboardInterrupt | CancelledError):
             raise
         future.cancel()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -145,7 +146,20 @@ def test_any_acp_command_can_be_started_with_env_and_cwd(task: Task, tmp_path: P
     ("arguments", "reason", "message"),
     [
         ({}, "wrong_argument", "Say which agent to start"),
-        ({"agent": "scripted", "exec": "x"}, "wrong_argument", "Say which agent to start"),
+        ({"agent": "scripted", "exec": "x"}, "wrong_argument", "not both"),
+        ({"agent": 3}, "wrong_argument", "The agent is not text but int"),
+        ({"exec": 5}, "wrong_argument", "exec= is neither a command line nor a list"),
+        ({"exec": [1, 2]}, "wrong_argument", "exec= is neither a command line nor a list"),
+        ({"agent": "scripted", "args": [1]}, "wrong_argument", "args= is neither"),
+        ({"agent": "scripted", "args": "'open"}, "wrong_argument", "args= is not a command line"),
+        ({"agent": "scripted", "env": ["A=b"]}, "wrong_argument", "env= is not a dict"),
+        ({"agent": "scripted", "env": {"A": 1}}, "wrong_argument", "env= is not a dict"),
+        ({"agent": "scripted", "cwd": 3}, "wrong_argument", "cwd= is not a path"),
+        ({"agent": "scripted", "cwd": __file__}, "invalid_workdir", "is not a directory"),
+        ({"agent": "scripted", "name": 7}, "wrong_argument", "name= is not text but int"),
+        ({"agent": "scripted", "timeout": -1}, "wrong_argument", "timeout= is no number"),
+        ({"agent": "scripted", "timeout": "a"}, "wrong_argument", "timeout= is no number"),
+        ({"agent": "scripted", "servers": []}, "invalid_profile", "servers= is not a dict"),
         ({"agent": "nobody"}, "agent_unknown", "scripted"),
         ({"exec": "  "}, "wrong_argument", "exec= names no command"),
         ({"exec": "'unclosed"}, "wrong_argument", "exec="),
@@ -259,7 +273,49 @@ def test_a_row_above_the_wanted_status_is_returned_at_once(task: Task) -> None:
     session = task.start("scripted")
 
     for status in ("delivered", "connected", "active"):
-        assert session.wait_for("kandev", status, timeout=10).name == "kandev"
+        assert session.wait_for("kandev", status, timeout=0).name == "kandev"
+
+
+def test_calls_refuse_what_they_cannot_use_by_name(task: Task, kandev: Controller) -> None:
+    session = task.start("scripted", args="--scenario ignores")
+
+    with pytest.raises(ConfigError, match="The title is not text but int"):
+        kandev.task(3)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="The prompt is not text but list"):
+        session.prompt(["say hello"])  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="timeout= is no number of seconds"):
+        session.wait_for("kandev", timeout=-1)
+    with pytest.raises(ConfigError, match="The subscriber cannot be called"):
+        session.subscribe(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.req("SA-3")
+def test_what_the_agent_wrote_last_is_there_on_demand_also_when_it_did_not_start(
+    task: Task,
+) -> None:
+    with pytest.raises(AgentError):
+        task.start(exec=[sys.executable, "-c", "import sys; sys.exit('no hunter2 here')"])
+
+    output = task.sessions[-1].recent_output()
+    assert output.text == "no hunter2 here\n"
+    assert "hunter2" not in repr(output)
+    assert "hunter2" not in repr(task.sessions[-1])
+
+
+@pytest.mark.req("SE-6")
+def test_a_task_of_a_controller_that_is_gone_starts_nothing() -> None:
+    task = Controller().task("orphan")
+
+    with pytest.raises(ConfigError, match="Keep the controller"):
+        task.start("scripted")
+
+
+def test_an_error_in_a_cell_shows_our_call_and_not_the_loops_frames(task: Task) -> None:
+    with pytest.raises(AgentError) as refused:
+        task.start(exec="no-such-agent-command")
+
+    frames = traceback.extract_tb(refused.value.__traceback__)
+    assert len(frames) <= 4
 
 
 def test_waiting_returns_while_the_agent_connects_later(task: Task) -> None:
@@ -313,7 +369,7 @@ def test_waiting_on_a_session_whose_agent_died_ends_at_once(task: Task) -> None:
     with pytest.raises(AgentError):
         session.prompt("exit 3")
 
-    with pytest.raises(AgentError, match="is ended") as refused:
+    with pytest.raises(AgentError, match="has ended with its agent") as refused:
         session.wait_for("kandev", "active", timeout=60)
 
     assert "Not observed: Connected" in "".join(refused.value.__notes__)
@@ -403,7 +459,10 @@ def test_what_a_cell_shows_is_a_stable_table(task: Task) -> None:
         "Token counts are estimates with o200k_base: what the agent really pays varies by model "
         "and provider.",
     ]
-    assert repr(task).splitlines()[0] == f"Task {task.title!r}"
+    assert repr(task).splitlines() == [
+        f"Task {task.title!r}",
+        '  session "1" · scripted · running',
+    ]
 
 
 def test_a_row_in_a_cell_says_the_least_that_tells(task: Task) -> None:

@@ -52,7 +52,10 @@ def test_every_entry_gets_a_decision_with_its_reason(
         ({"github": {"command": ["npx"]}}, "server 'github' cannot be used: command:"),
         ({"github": {"command": "x", "args": "-y"}}, "server 'github' cannot be used: args:"),
         ({"github": {"command": "x", "env": {"A": 1}}}, "server 'github' cannot be used: env.A:"),
-        ({"github": {"url": "h", "headers": []}}, "server 'github' cannot be used: headers:"),
+        ({"a": {"url": "http://h", "headers": []}}, "server 'a' cannot be used: headers:"),
+        ({"a": {"url": "not a url"}}, "server 'a' cannot be used: url: not an http or https URL"),
+        ({"a": {"url": "ftp://h/x"}}, "server 'a' cannot be used: url: not an http or https URL"),
+        ({"a": {"command": "x", "url": "http://h"}}, "it has both a command and a url"),
         ({"github": {"command": "x", "disabled": "no"}}, "cannot be used: disabled:"),
     ],
 )
@@ -62,6 +65,21 @@ def test_an_unreadable_entry_is_named_with_its_field(servers: Any, message: str)
 
     assert message in str(refused.value)
     assert refused.value.reason_code == "invalid_profile"
+
+
+@pytest.mark.req("CF-1")
+def test_a_whole_document_is_taken_as_what_it_holds() -> None:
+    (entry,) = read_servers({"mcpServers": {"files": {"command": "npx"}}})
+
+    assert entry.name == "files"
+
+
+@pytest.mark.req("CF-1")
+def test_keys_that_are_not_used_are_said(caplog: pytest.LogCaptureFixture) -> None:
+    read_servers({"files": {"command": "npx", "Env": {"KEY": "hunter2"}, "timeout": 3}})
+
+    assert "server 'files': these keys are not used: Env, timeout" in caplog.text
+    assert "hunter2" not in caplog.text
 
 
 @pytest.mark.req("SA-1")
@@ -117,8 +135,8 @@ def test_the_secrets_of_an_entry_are_its_values_and_not_its_names() -> None:
     )
 
     assert {"s1", "s2", "s3", "s4"} <= set(local.secrets())
-    assert {"s5", "s6", "s7/mcp", "s8", "s9", "s10", "s11"} <= set(remote.secrets())
-    assert not {"npx", "-y", "NAME", "h.test", "Authorization"} & {
+    assert {"s5", "s6", "s7", "/s7/mcp", "s8", "s9", "s10", "s11"} <= set(remote.secrets())
+    assert not {"npx", "-y", "NAME", "h.test", "mcp", "Authorization"} & {
         *local.secrets(),
         *remote.secrets(),
     }

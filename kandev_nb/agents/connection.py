@@ -71,9 +71,13 @@ class AgentConnection:
         env: Mapping[str, str] | None = None,
         cwd: Path,
         events: AgentEvents,
+        recent_output: RecentOutput | None = None,
         handshake_timeout: float = HANDSHAKE_TIMEOUT,
     ) -> Self:
         """Start an agent and shake hands with it; ``handshake_timeout`` is in seconds.
+
+        ``recent_output`` is filled with what it writes to its standard error, also when it does
+        not start well.
 
         Raises:
             ConfigError: ``cwd`` is not a directory.
@@ -81,7 +85,7 @@ class AgentConnection:
                 (``agent_exited``), keeps silent (``handshake_timeout``) or does not speak ACP
                 version 1 (``protocol_mismatch``). Nothing of it is left then.
         """
-        process = await AgentProcess.start(command, env=env, cwd=cwd)
+        process = await AgentProcess.start(command, env=env, cwd=cwd, recent_output=recent_output)
         connection = cls(process, events, KnownSecrets((env or {}).values()))
         try:
             async with asyncio.timeout(handshake_timeout):

@@ -39,9 +39,9 @@ class LineTooLongError(Exception):
 class _Pipes(asyncio.SubprocessProtocol):
     """The three pipes and the end of one process, as the event loop reports them."""
 
-    def __init__(self) -> None:
+    def __init__(self, recent: RecentOutput) -> None:
         self.output = asyncio.StreamReader(limit=LINE_BYTES)
-        self.recent = RecentOutput()
+        self.recent = recent
         self.exited = asyncio.Event()
         self.writable = asyncio.Event()
         self.writable.set()
@@ -100,9 +100,16 @@ class AgentProcess:
 
     @classmethod
     async def start(
-        cls, command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path
+        cls,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path,
+        recent_output: RecentOutput | None = None,
     ) -> Self:
         """Start ``command`` in ``cwd``, with ``env`` laid over this process's environment.
+
+        ``recent_output`` is filled with what it writes to its standard error.
 
         Raises:
             ConfigError: ``cwd`` is no directory that can be entered (``invalid_workdir``).
@@ -111,7 +118,7 @@ class AgentProcess:
         watchdog.start()
         try:
             transport, pipes = await asyncio.get_running_loop().subprocess_exec(
-                _Pipes,
+                lambda: _Pipes(recent_output or RecentOutput()),
                 *command,
                 env={**os.environ, **(env or {})},
                 cwd=cwd,

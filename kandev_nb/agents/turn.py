@@ -30,7 +30,7 @@ class PromptResult:
     def __repr__(self) -> str:
         tools = ", ".join(sanitize_summary(name) for name in self.tool_names) or "none"
         return (
-            f"<PromptResult: {self.stop_reason}; tools used: {tools}; "
+            f"<PromptResult: {self.stop_reason}; tool calls: {tools}; "
             f"{'.text has its words' if self.text else 'it said nothing'}>"
         )
 

@@ -74,6 +74,7 @@ class Row(_Shown):
     summary: Message | None = None
     transport: str = ""
     target: str = ""
+    advice: Message | None = None
     checklist: tuple[Check, ...] = ()
 
     @property
@@ -94,6 +95,9 @@ class View(_Shown):
     def row(self, name: str) -> Row | None:
         """Return the row of that server, if there is one."""
         return next((row for row in self.rows if row.name == name), None)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def to_rows(self) -> dict[str, Any]:
         """Return what the page needs for its rows, as plain JSON values; no checklists."""
@@ -166,6 +170,7 @@ def _row(attempt: Attempt, server: ServerAttachment) -> Row:
         summary=_summary(server),
         transport=server.transport,
         target=server.target,
+        advice=_advice(server),
         checklist=tuple(_checklist(attempt, server)),
     )
 
@@ -231,6 +236,14 @@ def _summary(server: ServerAttachment) -> Message | None:
     return None
 
 
+def _advice(server: ServerAttachment) -> Message | None:
+    """Return what to do about a red or gray row."""
+    settle = reasons.settle(server.reason_code)
+    if server.status not in _REASON_SHOWN or not settle:
+        return None
+    return words.verbatim(settle, f"reason.{server.reason_code}.settle")
+
+
 def _checklist(attempt: Attempt, server: ServerAttachment) -> list[Check]:
     checks = [_check(kind, _proven_at(kind, attempt, server), server) for kind in _STEPS]
     if server.failed_at:
@@ -269,8 +282,6 @@ _ROW_TIMES: Final = {
 
 
 def _settle(kind: str, server: ServerAttachment) -> Message:
-    if server.status in _REASON_SHOWN and (settle := reasons.settle(server.reason_code)):
-        return words.verbatim(settle, f"reason.{server.reason_code}.settle")
     if f"settle.{kind}" in words.ENGLISH:
         return words.say(f"settle.{kind}")
     ours = server.name == BUILT_IN
@@ -285,6 +296,9 @@ def _explain(row: Row) -> list[Message]:
         lines.append(row.summary)
     nothing = words.say("explain.nothing_proven")
     lines.append(words.say("explain.proven", facts=proven) if proven else nothing)
+    if row.status in _REASON_SHOWN:
+        advice = row.advice
+        return [*lines, words.say("explain.advice", settle=advice.text)] if advice else lines
     if missing:
         facts = ", ".join(check.label.text for check in missing)
         lines.append(words.say("explain.open", facts=facts))

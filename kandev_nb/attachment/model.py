@@ -346,6 +346,11 @@ class History(WireModel):
         attempts = (*((self.current,) if self.current else ()), *self.previous)
         return next((a for a in attempts if a.attachment_attempt_id == attachment_attempt_id), None)
 
+    def __repr__(self) -> str:
+        from kandev_nb.attachment.display import display
+
+        return str(display(self))
+
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         from kandev_nb.attachment.display import mime_bundle
 

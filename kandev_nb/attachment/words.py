@@ -59,21 +59,21 @@ ENGLISH: Final[Mapping[str, str]] = {
     "check.tools_list_observed": "Tools loaded (served to the agent)",
     "check.tool_call_observed": "Used",
     "check.explicit_error": "Failed",
-    "settle.configured": "Nothing: the server is not in the profile that was used.",
-    "settle.delivered": "A session that is started with this server.",
-    "settle.session_accepted": "The agent's answer to the session request.",
-    "settle.initialize_observed.kandev": "The agent's first request to the Kandev endpoint.",
-    "settle.tools_list_observed.kandev": "The agent asking the Kandev endpoint for its tools.",
-    "settle.tool_call_observed.kandev": "A prompt that makes the agent call one of its tools.",
+    "settle.configured": "nothing: the server is not in the profile that was used.",
+    "settle.delivered": "a session that is started with this server.",
+    "settle.session_accepted": "the agent's answer to the session request.",
+    "settle.initialize_observed.kandev": "the agent's first request to the Kandev endpoint.",
+    "settle.tools_list_observed.kandev": "the agent asking the Kandev endpoint for its tools.",
+    "settle.tool_call_observed.kandev": "a prompt that makes the agent call one of its tools.",
     "settle.direct": (
-        "Only the agent sees this connection: Kandev cannot observe a server "
-        "that the agent connects to directly."
+        "nothing that Kandev can see. The agent connects to this server directly; ask the agent."
     ),
     "explain.status": "{name} is {label}.",
     "explain.proven": "Proven: {facts}.",
     "explain.nothing_proven": "Nothing is proven yet.",
     "explain.open": "Not observed: {facts}. That is not a failure.",
     "explain.settle": "What would settle it: {settle}",
+    "explain.advice": "What to do: {settle}",
 }
 
 

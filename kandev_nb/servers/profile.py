@@ -4,16 +4,28 @@ An entry that cannot be read at all is an error that names it; one that is reada
 is kept, so that its row can say what is missing.
 """
 
+import logging
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.errors import ConfigError
 
 Transport = Literal["stdio", "http", "sse"]
+
+_LONG_SEGMENT: Final = 16
+_log = logging.getLogger("kandev_nb.servers")
 
 _SPELLINGS: Final[dict[str, Transport]] = {
     "stdio": "stdio",
@@ -46,6 +58,8 @@ class ServerEntry(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _infer_type(cls, entry: Mapping[str, Any]) -> Mapping[str, Any]:
+        if entry.get("command") and entry.get("url"):
+            raise ValueError("it has both a command and a url; which of the two is meant?")
         named = entry.get("type", entry.get("transport"))
         if named is None:
             return {**entry, "type": "http" if entry.get("url") else "stdio"}
@@ -53,6 +67,14 @@ class ServerEntry(BaseModel):
         if known is None:
             raise ValueError(f"unknown type; use one of {', '.join(sorted(set(_SPELLINGS)))}")
         return {**entry, "type": known}
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if url and (parts.scheme not in ("http", "https") or not parts.hostname):
+            raise ValueError("not an http or https URL with a host")
+        return url
 
     @property
     def is_stdio(self) -> bool:
@@ -75,11 +97,19 @@ class ServerEntry(BaseModel):
 def read_servers(servers: Mapping[str, Mapping[str, Any]]) -> tuple[ServerEntry, ...]:
     """Return the entries of an ``mcpServers`` dict (name to entry), in its order.
 
+    A whole document with the one key ``mcpServers`` is taken as what it holds. Keys that are not
+    known are named in the log.
+
     Raises :class:`~kandev_nb.errors.ConfigError` that names the entry and the field.
     """
     if not isinstance(servers, Mapping):
         raise _unreadable("servers= is not a dict of name to entry")
+    if set(servers) == {"mcpServers"}:
+        return read_servers(servers["mcpServers"])
     return tuple(_read_entry(name, entry) for name, entry in servers.items())
+
+
+_KNOWN_KEYS: Final = {"type", "transport", *ServerEntry.model_fields} - {"name"}
 
 
 def _read_entry(name: object, entry: object) -> ServerEntry:
@@ -87,6 +117,8 @@ def _read_entry(name: object, entry: object) -> ServerEntry:
         raise _unreadable("A server has no name: its key must be text that is not empty")
     if not isinstance(entry, Mapping):
         raise _unreadable(f"The entry of server {name!r} is not a dict")
+    if unknown := sorted(map(str, entry.keys() - _KNOWN_KEYS)):
+        _log.warning("server %r: these keys are not used: %s", name, ", ".join(unknown))
     try:
         return ServerEntry.model_validate({**entry, "name": name})
     except ValidationError as error:
@@ -124,5 +156,11 @@ def _url_parts(url: str) -> Iterator[str]:
     except ValueError:
         yield url
         return
-    yield from filter(None, (user, password, parts.path.strip("/"), parts.query, parts.fragment))
+    yield from filter(None, (user, password, parts.path, parts.query, parts.fragment))
     yield from (value for _, value in parse_qsl(parts.query))
+    yield from filter(_may_be_a_key, parts.path.split("/"))
+
+
+def _may_be_a_key(segment: str) -> bool:
+    """Tell whether a segment of a path is more than a word: many servers take their key there."""
+    return len(segment) >= _LONG_SEGMENT or any(map(str.isdigit, segment))

@@ -4,15 +4,14 @@ Everything here runs on the loop thread. A session starts with an execution of t
 attempt inside it; it ends when it is closed or when the agent does.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Literal
 
 from anyio import CancelScope, to_thread
 
 from kandev_nb.agents.connection import AgentConnection
 from kandev_nb.agents.faults import exit_words
-from kandev_nb.agents.registry import AgentSpec
+from kandev_nb.agents.output import RecentOutput
 from kandev_nb.agents.turn import PromptResult
 from kandev_nb.attachment import Attempt, History, Provenance, ReasonCode
 from kandev_nb.attachment.display import View, display
@@ -32,20 +31,15 @@ from kandev_nb.servers import (
 from kandev_nb.session.attempt import AttemptRecorder
 from kandev_nb.session.attribution import from_error, from_update
 from kandev_nb.session.identity import new_id
+from kandev_nb.session.launch import Launch, text
 from kandev_nb.session.task import SessionDesk, TaskCore
 
 State = Literal["starting", "running", "failed", "ended", "closed"]
-_OVER: Final = ("failed", "ended", "closed")
-
-
-class Launch(NamedTuple):
-    """What a session is started from."""
-
-    agent: AgentSpec
-    command: tuple[str, ...]
-    env: Mapping[str, str]
-    cwd: Path
-    servers: tuple[ServerEntry, ...]
+_OVER: Final[dict[State, str]] = {
+    "failed": "could not be started",
+    "ended": "has ended with its agent",
+    "closed": "is closed",
+}
 
 
 class SessionCore:
@@ -61,6 +55,7 @@ class SessionCore:
         self.agent_profile_id = new_id("profile")
         self.started_at = utc_now()
         self.state: State = "starting"
+        self.recent_output = RecentOutput()
         self.ledger = Ledger()
         self.ledger.protect(_known_secrets(launch))
         self._endpoints = endpoints
@@ -90,11 +85,12 @@ class SessionCore:
             raise
         self.state = "running"
 
-    async def prompt(self, text: str, on_text: Callable[[str], None] | None = None) -> PromptResult:
+    async def prompt(self, words: str) -> PromptResult:
         """Send a prompt and return how its turn ended."""
+        text(words, "The prompt")
         if self._agent is None or self.state != "running":
             raise self.over()
-        return await self._agent.prompt(self._acp_session_id, text, on_text)
+        return await self._agent.prompt(self._acp_session_id, words)
 
     async def close(self) -> None:
         """End the agent and everything of this session. A second call does nothing."""
@@ -116,11 +112,11 @@ class SessionCore:
 
     def over(self) -> AgentError:
         """Return the error for a call that needs a running agent."""
+        what = _OVER.get(self.state, "is still starting")
         ended = self.state == "ended"
-        reason = ReasonCode.AGENT_EXITED if ended else ReasonCode.CLOSED
         return AgentError(
-            f'Session "{self.name}" is {self.state}. Start a new one with task.start(…).',
-            reason_code=reason,
+            f'Session "{self.name}" {what}. Start a new one with task.start(…).',
+            reason_code=ReasonCode.AGENT_EXITED if ended else ReasonCode.CLOSED,
         )
 
     def exited(self, returncode: int | None) -> None:
@@ -150,7 +146,11 @@ class SessionCore:
             recorder.configured(row_name(entry), entry, "profile")
         launch = self.launch
         self._agent = await AgentConnection.open(
-            launch.command, env=launch.env, cwd=launch.cwd, events=self
+            launch.command,
+            env=launch.env,
+            cwd=launch.cwd,
+            events=self,
+            recent_output=self.recent_output,
         )
         await self._open_acp_session(recorder, built_in)
 
@@ -214,6 +214,7 @@ class SessionCore:
 
 
 def _known_secrets(launch: Launch) -> Iterator[str]:
-    yield from launch.env.values()
-    for entry in launch.servers:
-        yield from entry.secrets()
+    """Yield what must not be shown; the names of the session's own servers always may be."""
+    names = {entry.name for entry in launch.servers}
+    for values in (launch.env.values(), *(entry.secrets() for entry in launch.servers)):
+        yield from (value for value in values if value not in names)

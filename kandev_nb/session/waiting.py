@@ -8,13 +8,14 @@ import anyio.to_thread
 from kandev_nb.attachment import History, ReasonCode, ServerAttachment, Status
 from kandev_nb.errors import AttachmentFailed, ConfigError, WaitTimeout
 from kandev_nb.session.core import SessionCore
+from kandev_nb.session.launch import wrong
 
 _RANKS: Final[dict[str, int]] = {Status.DELIVERED: 1, Status.CONNECTED: 2, Status.ACTIVE: 3}
 _LEFT_OUT: Final = (Status.FAILED, Status.FILTERED, Status.UNAVAILABLE)
 
 
 async def wait_for(
-    session: SessionCore, name: str, status: str, timeout: float
+    session: SessionCore, name: str, status: str, timeout: float | None
 ) -> ServerAttachment:
     """Return the row of server ``name`` once it is at ``status`` or above.
 
@@ -23,10 +24,7 @@ async def wait_for(
     over, ``ConfigError`` for a status that cannot be waited for or a server that is not there.
     """
     if status not in _RANKS:
-        raise ConfigError(
-            f"There is no waiting for the status {status!r}. Wait for {', '.join(_RANKS)}.",
-            reason_code=ReasonCode.WRONG_ARGUMENT,
-        )
+        raise wrong(f"There is no waiting for the status {status!r}. Wait for {', '.join(_RANKS)}.")
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
     def wake() -> None:
@@ -34,8 +32,10 @@ async def wait_for(
 
     stop_watching = session.ledger.watch(wake)
     try:
+        await anyio.to_thread.run_sync(session.ledger.drain)
+        if row := _reached(session, session.ledger.history, name, status):
+            return row
         async with asyncio.timeout(timeout):
-            await anyio.to_thread.run_sync(session.ledger.drain)
             while True:
                 changed.clear()
                 if row := _reached(session, session.ledger.history, name, status):

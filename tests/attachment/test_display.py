@@ -127,6 +127,20 @@ def test_the_checklist_never_calls_absence_a_failure() -> None:
     assert "That is not a failure." in shown(story, "github").explanation
 
 
+@pytest.mark.req("DI-4", "EV-3")
+@pytest.mark.parametrize("kind", ["filtered", "unavailable", "explicit_error"])
+def test_a_red_or_gray_row_is_explained_by_its_reason_and_what_to_do(kind: str) -> None:
+    story = Story().start().tell("configured").tell(kind, reason_code="disabled")
+
+    explanation = shown(story).explanation.splitlines()
+
+    assert explanation[1:] == [
+        "The profile switches this server off.",
+        "Proven: Configured.",
+        "What to do: Remove the disabled flag from its entry.",
+    ]
+
+
 @pytest.mark.req("DI-4")
 def test_every_open_check_says_what_would_settle_it() -> None:
     story = Story().start()

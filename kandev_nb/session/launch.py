@@ -1,0 +1,121 @@
+"""What a session is started from, read from the arguments of ``start``.
+
+What a user hands over comes in; a :class:`Launch` leaves, or a
+:class:`~kandev_nb.errors.ConfigError` that names the argument and the way out.
+"""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from kandev_nb.agents.registry import AgentSpec, find_agent
+from kandev_nb.attachment.reasons import ReasonCode
+from kandev_nb.errors import ConfigError
+from kandev_nb.servers import ServerEntry, read_servers
+
+Servers = Mapping[str, Mapping[str, Any]]
+Command = str | Sequence[str]
+
+_STRICT: Final = ConfigDict(strict=True, hide_input_in_errors=True)
+_WORDS: Final = TypeAdapter[list[str]](list[str], config=_STRICT)
+_ENVIRONMENT: Final = TypeAdapter[dict[str, str]](dict[str, str], config=_STRICT)
+
+
+class Launch(NamedTuple):
+    """What a session is started from."""
+
+    agent: AgentSpec
+    command: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path
+    servers: tuple[ServerEntry, ...]
+
+
+def read_launch(
+    agent: str | None,
+    command: Command | None,
+    args: Command,
+    servers: Servers | None,
+    env: Mapping[str, str] | None,
+    cwd: str | Path | None,
+) -> Launch:
+    """Return the launch that the arguments of ``start`` describe; ``command`` is its ``exec``."""
+    spec = _agent(agent, command)
+    return Launch(
+        agent=spec,
+        command=(*spec.command, *_words(args, "args=")),
+        env={**spec.env, **_environment(env or {})},
+        cwd=_directory(cwd),
+        servers=read_servers({} if servers is None else servers),
+    )
+
+
+def text(value: object, argument: str) -> str:
+    """Return ``value`` if it is text; the error names the argument."""
+    if isinstance(value, str):
+        return value
+    raise wrong(f"{argument} is not text but {type(value).__name__}. Give a str.")
+
+
+def seconds(value: float | None, argument: str = "timeout=") -> float | None:
+    """Return a number of seconds, ``None`` for no bound; the error names the argument."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is None or (number and value >= 0):
+        return value
+    raise wrong(f"{argument} is no number of seconds. Give one from 0, or None to wait for ever.")
+
+
+def wrong(message: str) -> ConfigError:
+    """Return the error for an argument that cannot be used."""
+    return ConfigError(message, reason_code=ReasonCode.WRONG_ARGUMENT)
+
+
+def _agent(agent: str | None, command: Command | None) -> AgentSpec:
+    if agent is not None and command is not None:
+        raise wrong("Name a registered agent or give exec=, not both.")
+    if agent is not None:
+        return find_agent(text(agent, "The agent"))
+    if command is None:
+        raise wrong(
+            "Say which agent to start: a registered one by its ID, or any command with exec=."
+        )
+    words = _words(command, "exec=")
+    if not words:
+        raise wrong("exec= names no command. Give a command line such as 'opencode acp'.")
+    name = Path(words[0]).name
+    return AgentSpec(id=name, title=name, command=words)
+
+
+def _words(command: Command, argument: str) -> tuple[str, ...]:
+    try:
+        words = shlex.split(command) if isinstance(command, str) else list(command)
+        return tuple(_WORDS.validate_python(words))
+    except (TypeError, ValidationError):
+        raise wrong(f"{argument} is neither a command line nor a list of words.") from None
+    except ValueError as error:
+        raise wrong(
+            f"{argument} is not a command line: {error}. Close it, or give a list of words."
+        ) from None
+
+
+def _environment(env: Mapping[str, str]) -> dict[str, str]:
+    try:
+        return _ENVIRONMENT.validate_python(dict(env))
+    except (TypeError, ValueError):
+        raise wrong("env= is not a dict of name to value, both text.") from None
+
+
+def _directory(cwd: str | Path | None) -> Path:
+    if not isinstance(cwd, str | Path | None):
+        raise wrong("cwd= is not a path. Give a str or a pathlib.Path.")
+    directory = Path(cwd or ".").expanduser().absolute()
+    if not directory.is_dir():
+        what = "is not a directory" if directory.exists() else "does not exist"
+        raise ConfigError(
+            f"The working directory {str(cwd)!r} {what}. Create it, or pass another cwd=.",
+            reason_code=ReasonCode.INVALID_WORKDIR,
+        )
+    return directory
