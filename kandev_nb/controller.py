@@ -199,7 +199,7 @@ class AsyncTask:
                 "that any more. Keep the controller, and get a new task from it.",
                 reason_code=ReasonCode.CLOSED,
             )
-        if name and (earlier := core.open_session(name)):
+        while name and (earlier := core.open_session(name)):
             _log.warning('Session "%s" was open and is closed first.', name)
             await earlier.close()
         session = SessionCore(name or core.next_name(), launch, endpoint_server(), core)

@@ -7,16 +7,15 @@ in any loop. A forked child gets a runtime of its own when it asks for one.
 
 import asyncio
 import atexit
+import logging
 import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError, Future
-from contextlib import ExitStack
 from typing import Any, Final, TypeVar
 
 from anyio import CancelScope
-from anyio.from_thread import start_blocking_portal
 
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.errors import KandevError, Unsupported, WaitTimeout
@@ -28,11 +27,16 @@ CANCEL_GRACE: Final = 2.0
 
 
 class _Runtime:
+    """A loop in a thread. It is no anyio portal: a portal that a fork copied waits for its thread
+    when it is freed, and an interrupt can come between its scheduling a call and telling of it.
+    """
+
     def __init__(self) -> None:
-        self._stack = ExitStack()
-        self._portal = self._stack.enter_context(start_blocking_portal(name="kandev-nb"))
-        self._loop = self._portal.call(asyncio.get_running_loop)
+        self._loop = asyncio.new_event_loop()
         self._chores: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="kandev-nb", daemon=True)
+        self._thread.start()
 
     def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         def start() -> None:
@@ -44,10 +48,29 @@ class _Runtime:
 
     def stop(self) -> None:
         """Cancel what still runs and end the thread."""
-        self._portal.start_task_soon(self._portal.stop, True)
-        self._stack.close()
+        self._stopping = True
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(CANCEL_GRACE)
+
+    def _run(self) -> None:
+        while not self._stopping:
+            try:
+                self._loop.run_forever()
+            except BaseException as error:  # noqa: BLE001 - a SystemExit of one task ends no other
+                _log.warning("a task ended with %s", type(error).__name__)
+        self._loop.run_until_complete(_cancel_all())
+        self._loop.close()
 
 
+async def _cancel_all() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=CANCEL_GRACE)
+
+
+_log = logging.getLogger("kandev_nb.runtime")
 _lock = threading.Lock()
 _runtime: _Runtime | None = None
 _of_the_parent: list[_Runtime | None] = []

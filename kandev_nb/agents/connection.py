@@ -10,7 +10,7 @@ Importing this module takes the ACP library's second: do it off the event loop.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
@@ -71,13 +71,14 @@ class AgentConnection:
         env: Mapping[str, str] | None = None,
         cwd: Path,
         events: AgentEvents,
+        secrets: Iterable[str] = (),
         recent_output: RecentOutput | None = None,
         handshake_timeout: float = HANDSHAKE_TIMEOUT,
     ) -> Self:
         """Start an agent and shake hands with it; ``handshake_timeout`` is in seconds.
 
-        ``recent_output`` is filled with what it writes to its standard error, also when it does
-        not start well.
+        ``secrets`` are kept out of errors, beside the values of ``env`` and those that servers are
+        given. ``recent_output`` is filled with what it writes to its standard error.
 
         Raises:
             ConfigError: ``cwd`` is not a directory.
@@ -86,7 +87,7 @@ class AgentConnection:
                 version 1 (``protocol_mismatch``). Nothing of it is left then.
         """
         process = await AgentProcess.start(command, env=env, cwd=cwd, recent_output=recent_output)
-        connection = cls(process, events, KnownSecrets((env or {}).values()))
+        connection = cls(process, events, KnownSecrets((*secrets, *(env or {}).values())))
         try:
             async with asyncio.timeout(handshake_timeout):
                 await connection._shake_hands()

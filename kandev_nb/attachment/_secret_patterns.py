@@ -29,14 +29,17 @@ def redact(text: str) -> str:
 # --- keys and their values ---------------------------------------------------------------------
 
 _TERM: Final = (
-    r"(?:(?:api|access|account|private|signing|encryption|master|license|shared|ssh|auth)[-_ ]?key"
+    r"(?:(?:api|access|account|private|signing|encryption|master|license|shared|ssh|auth"
+    r"|subscription|function|host)[-_ ]?key"
     r"|secret(?!ar[yi])|token(?!i[sz])|pass(?:word|wd|phrase|code)|(?<![a-z])pass(?![a-z])|pwd|credentials?|session"
     r"|(?<![a-z])auth(?![a-z])|authorization|cookie|signature|(?<![a-z])sig(?![a-z])"
     r"|sess(?:ion)?_?id|bearer|jwt|(?<![a-z])pat(?![a-z])|(?<![a-z])otp(?![a-z]))"
 )
 _KEY: Final = rf"(?P<key>{_TERM}[\w.-]{{0,32}}(?:\[\w{{0,16}}\])?)"
 _QUOTE: Final = r"""(?:\\{0,3}["'`])"""
-_QUOTED: Final = r"""(?P<open>\\{0,3}["'`])(?P<quoted>.{1,2048}?)(?P=open)"""
+_QUOTED: Final = (
+    r"""(?P<open>\\{0,3}["'`“‘«])(?P<quoted>(?:\\.|[^\\]){1,2048}?)(?:(?P=open)|[”’»])"""
+)
 _UNCLOSED: Final = r"""\\{0,3}["'`](?P<unclosed>.{1,2048})$"""
 _BARE: Final = r"""(?P<bare>[^\s&"'`<>]{1,2048})"""
 _LIST: Final = r"(?P<list>\[[^\]]{1,2048}\])"
@@ -47,7 +50,7 @@ _NAMED_VALUE: Final = (
 _YAML: Final = r"(?:!{1,2}\w{1,16}\s{1,3}|[|>][+-]?\s{1,3})?"
 _ASSIGN: Final = (
     rf"(?P<sep>{_NAMED_VALUE}"
-    rf"|{_QUOTE}?[\])]?\s{{0,3}}(?::=|=>|->|[:=]|%3[ad](?:%20)?)\s{{0,3}}[({{<]?{_YAML})"
+    rf"|{_QUOTE}?[\])]?\s{{0,3}}(?::=|=>|->|::|[:=–—]|%3[ad](?:%20)?)\s{{0,3}}[({{<]?{_YAML})"
 )
 
 _ASSIGNED: Final = re.compile(rf"{_KEY}{_ASSIGN}{_VALUE}", _FLAGS)
@@ -67,7 +70,7 @@ _ELEMENT: Final = re.compile(
     _FLAGS,
 )
 _SAID: Final = re.compile(
-    rf"{_KEY}(?P<sep>\s{{1,3}}(?:is|was|are|were|equals|being|set\s{{1,3}}to)\s{{0,2}}:?\s{{1,3}})"
+    rf"{_KEY}(?P<sep>(?:\s{{1,3}}[a-z]{{1,16}}){{0,3}}\s{{1,3}}(?:is|was|are|were|equals|being|set\s{{1,3}}to)\s{{0,2}}:?\s{{1,3}})"
     rf"{_VALUE}",
     _FLAGS,
 )
@@ -101,7 +104,15 @@ _PROSE: Final = frozenset(
     """.split()  # noqa: SIM905 - a list of a hundred strings is no better to read
 )
 _PROSE_ENDING: Final = re.compile(r"[a-z]{3,}(?:ed|ing|able|ible|less)", _FLAGS)
-_COUNTS: Final = re.compile(r"tokens|token[-_ ]?(?:count|limit|budget|usage)", _FLAGS)
+_SAYS: Final = re.compile(r"\b(?:is|was|are|were|being)\b", _FLAGS)
+_VERDICTS: Final = frozenset(
+    {
+        *("required", "missing", "invalid", "expired", "wrong", "empty", "not", "found"),
+        *("accepted", "null", "none", "true", "false", "undefined", "nil"),
+    }
+)
+"""What stands for a value where one is assigned, and tells nothing of it (SA-2)."""
+_COUNTS: Final = re.compile(r"tokens|sessions|token[-_ ]?(?:count|limit|budget|usage)", _FLAGS)
 _VALUE_GROUPS: Final = ("bare", "quoted", "unclosed", "list")
 _TRAILING: Final = ".,;:!?)]}>"
 
@@ -111,7 +122,8 @@ def _mask_values(text: str, pattern: re.Pattern[str], *, prose: bool) -> str:
         groups = match.groupdict()
         bare = groups.get("bare")
         value = next(filter(None, (groups.get(name) for name in _VALUE_GROUPS)), "")
-        if _is_prose(groups["key"], value, in_prose=prose and bool(bare)):
+        said = prose and bool(bare) and "=" not in groups["sep"]
+        if _is_prose(groups["key"], groups["sep"], value, in_prose=said):
             return match.group()
         kept = f"{groups['key']}{groups['sep']}"
         if bare is None:
@@ -122,17 +134,20 @@ def _mask_values(text: str, pattern: re.Pattern[str], *, prose: bool) -> str:
     return pattern.sub(mask, text)
 
 
-def _is_prose(key: str, value: str, *, in_prose: bool) -> bool:
+def _is_prose(key: str, separator: str, value: str, *, in_prose: bool) -> bool:
+    """Tell whether what follows a key is a word about it; where it is assigned, few words are."""
     word = value.rstrip(_TRAILING)
-    if not word or word.lower() in _PROSE or word == MARK:
+    if not word or word == MARK:
         return True
-    if in_prose and _PROSE_ENDING.fullmatch(word):
+    if word.lower() in (_PROSE if in_prose else _VERDICTS):
+        return True
+    if in_prose and _PROSE_ENDING.fullmatch(word) and _SAYS.search(separator):
         return True
     return word.isdigit() and _COUNTS.search(key) is not None
 
 
 def _redact_values(text: str) -> str:
-    text = _mask_values(text, _FLAG, prose=True)
+    text = _mask_values(text, _FLAG, prose=False)
     text = _mask_values(text, _PAIR, prose=False)
     text = _mask_values(text, _ELEMENT, prose=True)
     text = _mask_values(text, _ASSIGNED, prose=True)
@@ -142,7 +157,14 @@ def _redact_values(text: str) -> str:
 
 
 def _redact_short_keys(text: str) -> str:
-    return _mask_values(_mask_values(text, _SHORT_KEYS, prose=False), _LOGIN, prose=False)
+    return _SHORT_KEYS.sub(_masked_short, _mask_values(text, _LOGIN, prose=False))
+
+
+def _masked_short(match: re.Match[str]) -> str:
+    value = match["bare"].rstrip(_TRAILING)
+    if not _looks_random(value):
+        return match.group()
+    return f"{match['key']}{match['sep']}{MARK}{match['bare'][len(value) :]}"
 
 
 # --- headers ------------------------------------------------------------------------------------
@@ -193,8 +215,9 @@ def _masked_header(match: re.Match[str]) -> str:
 
 def _masked_scheme(match: re.Match[str]) -> str:
     value = match["value"].rstrip(_TRAILING)
-    prose = value.lower() in _PROSE or _PROSE_ENDING.fullmatch(value)
-    if prose or (match["name"].lower() in ("token", "apikey") and not _looks_random(value)):
+    if value.lower() in _PROSE or (
+        match["name"].lower() in ("token", "apikey") and not _looks_random(value)
+    ):
         return match.group()
     return f"{match['name']}{match['sep']}{MARK}"
 
@@ -279,7 +302,10 @@ _HOST_PATH: Final = re.compile(
     r"[/?][^\s\"'`<>|]{1,4096}",
     _FLAGS,
 )
-_EMAIL: Final = re.compile(r"[\w.+%-]{1,128}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,24}", _FLAGS)
+_EMAIL: Final = re.compile(
+    r"[\w.+%-]{1,128}@(?:localhost|(?:[\w-]{1,63}\.){1,8}[a-z]{2,24})(?::[^\s:\"'`]{1,512})?",
+    _FLAGS,
+)
 _QUOTED_PATH: Final = re.compile(
     r"""(?P<open>["'`])(?:file:)?(?:~|/(?!/)|\.{1,2}/|[a-z]:[\\/]|\\\\)[^"'`\x00]{1,2048}(?P=open)""",
     _FLAGS,
@@ -296,7 +322,7 @@ _UNC_PATH: Final = re.compile(
     _FLAGS,
 )
 _UNIX_PATH: Final = re.compile(
-    r"(?:(?<![\w/.:~*)\]\x00-])|(?<=[^/]:)|(?<=^:)|(?<=\s-[A-Za-z]))(?:~[^\s/\"'`<>|\x00]{0,64}|\$\{?\w{1,64}\}?|%\w{1,64}%|\.{1,2})?"
+    r"(?:(?<![A-Za-z0-9_/.:~*)\]\x00-])|(?<=[^/]:)|(?<=^:)|(?<=\s-[A-Za-z])|(?<=^-[A-Za-z]))(?:~[^\s/\"'`<>|\x00]{0,64}|\$\{?\w{1,64}\}?|%\w{1,64}%|\.{1,2})?"
     r"[/](?![/\s]|$)[^\s\"'`<>|\x00]{1,4096}"
 )
 _HOME_PATH: Final = re.compile(

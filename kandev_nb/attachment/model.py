@@ -76,8 +76,11 @@ DEFAULT_PROVENANCE: Final[dict[str, Provenance]] = {
     EvidenceKind.CONNECTION_CLOSED: Provenance.OBSERVED,
 }
 
+_FIRST_YEAR: Final = 1970
+_LAST_YEAR: Final = 2200
 _RFC3339: Final = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(?:([Zz])|([+-])(\d\d):(\d\d))"
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(?:([Zz])|([+-])(\d\d):(\d\d))",
+    re.ASCII,
 )
 
 
@@ -85,7 +88,8 @@ def rfc3339(moment: datetime | str) -> str:
     """Return ``moment`` as RFC 3339 in UTC, trailing zeros of the fraction trimmed.
 
     Text keeps up to nine digits of a second, because the reference writes nanoseconds.
-    Raises ``ValueError`` for text of another form and for a naive ``datetime``.
+    Raises ``ValueError`` for text of another form, for a naive ``datetime``, and for a year that no
+    report can be of: one that a pandas frame cannot hold.
     """
     if isinstance(moment, datetime):
         if moment.tzinfo is None:
@@ -96,9 +100,11 @@ def rfc3339(moment: datetime | str) -> str:
         raise ValueError("not an RFC 3339 time")
     date, clock, fraction, _, sign, hours, minutes = match.groups()
     whole = datetime.fromisoformat(f"{date}T{clock}")
-    if sign:
+    if sign and _FIRST_YEAR <= whole.year <= _LAST_YEAR:
         offset = timedelta(hours=int(hours), minutes=int(minutes))
         whole = whole - offset if sign == "+" else whole + offset
+    if not _FIRST_YEAR <= whole.year <= _LAST_YEAR:
+        raise ValueError("not a time of this or the next centuries")
     fraction = (fraction or "").rstrip("0")
     return f"{whole.isoformat()}{'.' if fraction else ''}{fraction}Z"
 
@@ -119,6 +125,10 @@ def _time_or_empty(value: object) -> object:
 
 Time = Annotated[str, BeforeValidator(_time_or_empty)]
 """RFC 3339 text in UTC; a ``datetime`` with a zone is accepted."""
+
+
+Count = Annotated[int, Field(ge=0, le=2**53)]
+"""A number of things, at most what JSON numbers hold exactly."""
 
 
 class WireModel(BaseModel):
@@ -148,7 +158,7 @@ class ToolSummary(WireModel):
     description: str = ""
     input_schema: Any = None
     input_schema_truncated: bool = False
-    estimated_tokens: int = 0
+    estimated_tokens: Count = 0
 
 
 class Reported(WireModel):
@@ -163,7 +173,7 @@ class Reported(WireModel):
 class LateTraffic(WireModel):
     """Evidence that came for superseded attempts (EV-7)."""
 
-    count: int
+    count: Count
     at: Time
 
 
@@ -181,8 +191,8 @@ class EndpointTestResult(WireModel):
     protocol_version: str = ""
     server_name: str = ""
     server_version: str = ""
-    tool_count: int = 0
-    duration_ms: int = 0
+    tool_count: Count = 0
+    duration_ms: Count = 0
 
 
 class Evidence(WireModel):
@@ -202,8 +212,8 @@ class Evidence(WireModel):
     reason_code: str = ""
     summary: str = ""
     connection_id: str = ""
-    tool_count: int = Field(default=0, ge=0)
-    count: int = Field(default=0, ge=0)
+    tool_count: Count = 0
+    count: Count = 0
     provenance: str = ""
     acp_session_id: str = ""
     tool_name: str = ""
@@ -211,7 +221,7 @@ class Evidence(WireModel):
     tools: tuple[ToolSummary, ...] = ()
     tool_token_estimator: str = ""
     tool_catalog_partial: bool = False
-    unnamed_tools: int = Field(default=0, ge=0)
+    unnamed_tools: Count = 0
     protocol_version: str = ""
     client_name: str = ""
     client_version: str = ""
@@ -253,7 +263,7 @@ class ServerAttachment(WireModel):
     reason_code: str = ""
     summary: str = ""
     connection_id: str = ""
-    tool_count: int = 0
+    tool_count: Count = 0
     configured_at: Time = ""
     delivered_at: Time = ""
     connected_at: Time = ""
@@ -270,9 +280,9 @@ class ServerAttachment(WireModel):
     client_version: str = ""
     tool_catalog_partial: bool = False
     tools_changed_at: Time = ""
-    unnamed_tools: int = 0
+    unnamed_tools: Count = 0
     original_name: str = ""
-    call_count: int = 0
+    call_count: Count = 0
     """Set once the stored evidence no longer tells every call (EV-9)."""
     reported: Reported | None = None
     endpoint_test: EndpointTestResult | None = None
@@ -314,7 +324,7 @@ class Attempt(WireModel):
     end_reason: str = ""
     session_error_code: str = ""
     """Left out for the general case, ``session_request_failed``."""
-    evidence_dropped: int = 0
+    evidence_dropped: Count = 0
     late_traffic: LateTraffic | None = None
 
     def server(self, name: str) -> ServerAttachment | None:
@@ -339,7 +349,7 @@ class History(WireModel):
     version: Literal[1]
     current: Attempt | None = None
     previous: tuple[Attempt, ...] = ()
-    revision: int = 0
+    revision: Count = 0
 
     def attempt(self, attachment_attempt_id: str) -> Attempt | None:
         """Return the attempt of that ID, current or previous."""

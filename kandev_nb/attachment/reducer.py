@@ -45,6 +45,7 @@ _DESCRIPTIVE: Final = (
     "protocol_version",
     "client_name",
     "client_version",
+    "connection_id",
 )
 _BOUNDED_NAMES: Final = (
     "server_name",
@@ -178,6 +179,8 @@ def _row_after(row: ServerAttachment, event: Evidence) -> ServerAttachment:
     if _is_note(row, event):
         return _noted(row, event)
     rule = _RULES.get(event.kind)
+    if event.kind == EvidenceKind.CONNECTION_CLOSED:
+        return _closed(row, event)
     described = row.updated(
         **{name: value for name in _DESCRIPTIVE if (value := getattr(event, name))}
     )
@@ -261,7 +264,6 @@ def _failed(row: ServerAttachment, event: Evidence) -> ServerAttachment:
         row.links._replace(failed_on=event.connection_id),
         status=Status.FAILED,
         failed_at=event.occurred_at,
-        connection_id=event.connection_id or row.connection_id,
     )
 
 
@@ -285,7 +287,8 @@ def _spoken(row: ServerAttachment, event: Evidence) -> ServerAttachment:
         return row
     others = tuple(c for c in row.links.open if c != event.connection_id)
     opened = (*others, event.connection_id)[-limits.OPEN_CONNECTIONS :]
-    return row.with_links(row.links._replace(open=opened), connection_id=event.connection_id)
+    listed = row.links.listed & {*opened, _STATELESS}
+    return row.with_links(row.links._replace(open=opened, listed=listed))
 
 
 def _restores(row: ServerAttachment, event: Evidence) -> bool:
@@ -321,5 +324,4 @@ _RULES: Final[dict[str, Callable[[ServerAttachment, Evidence], ServerAttachment]
     EvidenceKind.TOOLS_LIST_OBSERVED: _listed,
     EvidenceKind.TOOL_CALL_OBSERVED: _used,
     EvidenceKind.EXPLICIT_ERROR: _failed,
-    EvidenceKind.CONNECTION_CLOSED: _closed,
 }

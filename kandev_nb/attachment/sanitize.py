@@ -16,8 +16,11 @@ from kandev_nb.attachment._secret_patterns import MARK, redact
 
 PLACEHOLDER: Final = "[redacted]"
 
+_SEARCHED: Final = 2**20
+"""Characters of a message in which known values are looked for."""
+
 _SCANNED: Final = 4096
-"""Characters of a message that are looked at; at most :data:`limits.SUMMARY_BYTES` are kept."""
+"""Characters in which patterns are; at most :data:`limits.SUMMARY_BYTES` are kept."""
 
 _PASSES: Final = 8
 _SEARCHED_FROM: Final = 4
@@ -37,25 +40,36 @@ _INVISIBLE: Final = re.compile(
 _SPACE: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _NETWORK_TARGET: Final = re.compile(r"([A-Za-z][\w+.-]{0,30})://([^/?#\\\s]*)(.*)", re.DOTALL)
 _HOST_AND_PORT: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]{2,64}\]|[\w.-]{1,255})(?::\d{1,5})?")
+_NETWORK_TRANSPORTS: Final = ("http", "sse", "streamable_http")
+_ENVIRONMENT: Final = re.compile(r"\A(?:\w+=(?:\"[^\"]*\"|'[^']*'|\S*)(?:\s+|$))+")
 _QUOTED_COMMAND: Final = re.compile(r"""\s*(["'])(.+?)\1""", re.DOTALL)
 
 
 class KnownSecrets:
-    """Values that are never shown, compiled once: header and environment values, parts of URLs.
+    """Values that are never shown: header and environment values, parts of URLs.
 
     Values under four characters and words such as ``true`` are not searched; those under eight
-    match whole tokens only. Each is also found percent-encoded, JSON-escaped and in base64.
+    match whole tokens only. Each is also found percent-encoded, JSON-escaped and in base64, and
+    each line of a longer one by itself.
     """
 
     def __init__(self, values: Iterable[str]) -> None:
-        self._values = frozenset(filter(_is_searched, map(_plain, values)))
-        forms = {form for value in self._values for form in _searched_forms(value)}
-        longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(longest_first)) if forms else None
+        self._values = frozenset(value for value in values if _is_searched(_plain(value)))
+        forms = {_plain(form) for value in self._values for form in _spellings(value)}
+        searched = sorted(filter(_is_searched, forms), key=lambda form: (-len(form), form))
+        self._anywhere = [form for form in searched if len(form) >= _SEARCHED_ANYWHERE_FROM]
+        words = "|".join(map(re.escape, searched[len(self._anywhere) :]))
+        self._words = re.compile(rf"(?<!\w)(?:{words})(?!\w)") if words else None
+        self._cores = {core for value in self._values for core in _base64_cores(value.encode())}
 
     def mask(self, text: str) -> str:
         """Return ``text`` with a mark for every known value."""
-        return self._pattern.sub(MARK, text) if self._pattern else text
+        for form in self._anywhere:
+            text = text.replace(form, MARK)
+        for core in self._cores:
+            if core in text:
+                text = re.sub(re.escape(core) + r"[\w+/=-]{0,1024}", MARK, text)
+        return self._words.sub(MARK, text) if self._words else text
 
     def __or__(self, other: "KnownSecrets | Iterable[str]") -> "KnownSecrets":
         values = other._values if isinstance(other, KnownSecrets) else other
@@ -74,8 +88,9 @@ def sanitize_target(transport: str, target: str) -> str:
     target = _plain(target)
     network = None if transport == "stdio" else _NETWORK_TARGET.match(target)
     if network:
-        host = _HOST_AND_PORT.fullmatch(network[2].rpartition("@")[2])
-        shown = f"{network[1]}://{host.group() if host else PLACEHOLDER}"
+        shown = f"{network[1]}://{_host(network[2])}"
+    elif transport in _NETWORK_TRANSPORTS and target:
+        shown = _host(re.split(r"[/?#\\\s]", target, maxsplit=1)[0])
     else:
         shown = _command_name(target)
     return limits.cut_utf8(shown, limits.NAME_BYTES)
@@ -88,7 +103,7 @@ def sanitize_summary(text: str, secrets: KnownSecrets | Iterable[str] = ()) -> s
     address goes too. Control characters and escape sequences are stripped. Idempotent.
     """
     known = secrets if isinstance(secrets, KnownSecrets) else KnownSecrets(secrets)
-    shown = _once(_bounded(text), known)
+    shown = _once(_bounded(known.mask(_plain(text[:_SEARCHED]))), known)
     for _ in range(_PASSES):
         # What one pass leaves behind, half a quotation say, must read the same next time.
         before, shown = shown, _once(shown, known)
@@ -98,7 +113,7 @@ def sanitize_summary(text: str, secrets: KnownSecrets | Iterable[str] = ()) -> s
 
 
 def _once(text: str, known: KnownSecrets) -> str:
-    plain = _plain(text).replace(PLACEHOLDER, MARK)
+    plain = _plain(text.replace(MARK, PLACEHOLDER)).replace(PLACEHOLDER, MARK)
     return _cut(redact(known.mask(plain)).replace(MARK, PLACEHOLDER))
 
 
@@ -125,7 +140,13 @@ def _cut(text: str) -> str:
     return start.rpartition(" ")[0].rstrip() or start
 
 
+def _host(authority: str) -> str:
+    host = _HOST_AND_PORT.fullmatch(authority.rpartition("@")[2])
+    return host.group() if host else PLACEHOLDER
+
+
 def _command_name(target: str) -> str:
+    target = _ENVIRONMENT.sub("", target)
     quoted = _QUOTED_COMMAND.match(target)
     command = quoted[2] if quoted else target
     if not quoted and not _is_one_path(command):
@@ -147,23 +168,15 @@ def _is_searched(value: str) -> bool:
     return len(value) >= _SEARCHED_FROM and value.lower() not in _COMMON_WORDS | {PLACEHOLDER}
 
 
-def _searched_forms(value: str) -> Iterator[str]:
-    """Yield a pattern for every spelling of a value that is looked for."""
-    for form in _spellings(value):
-        literal = re.escape(form)
-        anywhere = len(form) >= _SEARCHED_ANYWHERE_FROM
-        yield literal if anywhere else rf"(?<!\w){literal}(?!\w)"
-    for core in _base64_cores(value.encode()):
-        yield re.escape(core) + r"[\w+/=-]{0,1024}"
-
-
 def _spellings(value: str) -> Iterator[str]:
     yield value
+    yield from value.splitlines()
+    yield repr(value)[1:-1]
+    for ascii_only in (True, False):
+        yield json.dumps(value, ensure_ascii=ascii_only)[1:-1]
     for encoded in (quote(value), quote(value, safe=""), quote_plus(value)):
         yield encoded
         yield re.sub(r"%[0-9A-F]{2}", lambda match: match.group().lower(), encoded)
-    for ascii_only in (True, False):
-        yield json.dumps(value, ensure_ascii=ascii_only)[1:-1]
 
 
 def _base64_cores(value: bytes) -> Iterator[str]:

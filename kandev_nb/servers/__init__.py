@@ -10,7 +10,7 @@ from kandev_nb.servers.delivery import (
     built_in_entry,
     decide,
     decide_built_in,
-    row_name,
+    row_names,
 )
 from kandev_nb.servers.profile import ServerEntry, read_servers
 
@@ -23,5 +23,5 @@ __all__ = [
     "decide",
     "decide_built_in",
     "read_servers",
-    "row_name",
+    "row_names",
 ]

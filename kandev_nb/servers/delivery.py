@@ -36,12 +36,18 @@ class Decision(NamedTuple):
 
 def decide(entries: Iterable[ServerEntry], transports: Transports) -> tuple[Decision, ...]:
     """Return a decision for each entry, in order."""
-    return tuple(_decide(entry, transports) for entry in entries)
+    entries = tuple(entries)
+    rows = zip(entries, row_names(entries), strict=True)
+    return tuple(_decide(entry, row, transports) for entry, row in rows)
 
 
-def row_name(entry: ServerEntry) -> str:
-    """Return the name of the entry's row: never that of another server (EV-14)."""
-    return f"{BUILT_IN} (profile)" if entry.name == BUILT_IN else entry.name
+def row_names(entries: Iterable[ServerEntry]) -> tuple[str, ...]:
+    """Return the name of each entry's row: never that of another server (EV-14)."""
+    names = [entry.name for entry in entries]
+    row = f"{BUILT_IN} (profile)"
+    while row in names:
+        row += "*"
+    return tuple(row if name == BUILT_IN else name for name in names)
 
 
 def acp_server(entry: ServerEntry) -> dict[str, Any]:
@@ -73,8 +79,7 @@ def decide_built_in(entry: ServerEntry, transports: Transports) -> Decision:
     return Decision(entry, BUILT_IN, EvidenceKind.FILTERED, ReasonCode.HTTP_UNSUPPORTED)
 
 
-def _decide(entry: ServerEntry, transports: Transports) -> Decision:
-    row = row_name(entry)
+def _decide(entry: ServerEntry, row: str, transports: Transports) -> Decision:
     if entry.name == BUILT_IN:
         return Decision(entry, row, EvidenceKind.FILTERED, ReasonCode.RESERVED_NAME)
     if entry.disabled:

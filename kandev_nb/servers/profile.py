@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from kandev_nb.attachment import limits
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.errors import ConfigError
 
@@ -115,6 +116,8 @@ _KNOWN_KEYS: Final = {"type", "transport", *ServerEntry.model_fields} - {"name"}
 def _read_entry(name: object, entry: object) -> ServerEntry:
     if not isinstance(name, str) or not name.strip():
         raise _unreadable("A server has no name: its key must be text that is not empty")
+    if len(name.encode("utf-8", "replace")) > limits.NAME_BYTES:
+        raise _unreadable(f"A server's name is longer than {limits.NAME_BYTES} bytes")
     if not isinstance(entry, Mapping):
         raise _unreadable(f"The entry of server {name!r} is not a dict")
     if unknown := sorted(map(str, entry.keys() - _KNOWN_KEYS)):

@@ -4,8 +4,11 @@ Everything here runs on the loop thread. A session starts with an execution of t
 attempt inside it; it ends when it is closed or when the agent does.
 """
 
+import asyncio
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Literal
+from weakref import WeakSet
 
 from anyio import CancelScope, to_thread
 
@@ -26,7 +29,7 @@ from kandev_nb.servers import (
     built_in_entry,
     decide,
     decide_built_in,
-    row_name,
+    row_names,
 )
 from kandev_nb.session.attempt import AttemptRecorder
 from kandev_nb.session.attribution import from_error, from_update
@@ -56,6 +59,9 @@ class SessionCore:
         self.started_at = utc_now()
         self.state: State = "starting"
         self.recent_output = RecentOutput()
+        self._starting = CancelScope()
+        self._over = asyncio.Event()
+        _live.add(self)
         self.ledger = Ledger()
         self.ledger.protect(_known_secrets(launch))
         self._endpoints = endpoints
@@ -71,19 +77,23 @@ class SessionCore:
 
     async def start(self) -> None:
         """Start the agent and open its session. Whatever was spawned is ended on failure."""
-        execution_id = new_id("execution")
-        try:
-            await self._attach(execution_id)
-        except KandevError as error:
-            if self.is_open:
+        with self._starting:
+            try:
+                await self._attach(new_id("execution"))
+            except KandevError as error:
                 self._record_failure(error)
                 await self._end("failed", "the session could not be started")
-            error.add_note(str(self.view(self.ledger.history)))
-            raise
-        except BaseException:
-            await self._end("failed", "the start was interrupted")
-            raise
-        self.state = "running"
+                error.add_note(str(self.view(self.ledger.history)))
+                raise
+            except BaseException:
+                if self._starting.cancel_called:
+                    await self._end("closed", "closed")
+                else:
+                    await self._end("failed", "the start was interrupted")
+                raise
+            self.state = "running"
+        if self._starting.cancelled_caught:
+            raise self.over()
 
     async def prompt(self, words: str) -> PromptResult:
         """Send a prompt and return how its turn ended."""
@@ -93,9 +103,12 @@ class SessionCore:
         return await self._agent.prompt(self._acp_session_id, words)
 
     async def close(self) -> None:
-        """End the agent and everything of this session. A second call does nothing."""
-        if self.state not in ("failed", "closed"):
+        """End the agent and everything of this session, or wait until that is done."""
+        if self.state == "starting":
+            self._starting.cancel()
+        elif self.state in ("running", "ended"):
             await self._end("closed", "closed")
+        await self._over.wait()
 
     def view(self, history: History) -> View:
         """Return what a person is shown of that report of this session."""
@@ -142,8 +155,9 @@ class SessionCore:
         self.ledger.protect((self._endpoint.secret,))
         built_in = built_in_entry(self._endpoints.url(self._endpoint))
         recorder.configured(built_in.name, built_in, "kandev")
-        for entry in self.launch.servers:
-            recorder.configured(row_name(entry), entry, "profile")
+        servers = self.launch.servers
+        for row, entry in zip(row_names(servers), servers, strict=True):
+            recorder.configured(row, entry, "profile")
         launch = self.launch
         self._agent = await AgentConnection.open(
             launch.command,
@@ -151,6 +165,7 @@ class SessionCore:
             cwd=launch.cwd,
             events=self,
             recent_output=self.recent_output,
+            secrets=_known_secrets(launch),
         )
         await self._open_acp_session(recorder, built_in)
 
@@ -207,10 +222,30 @@ class SessionCore:
             if self._recorder is not None:
                 self._recorder.ended(reason)
             await to_thread.run_sync(self.ledger.close)
+        self._over.set()
+
+    def _disown(self) -> None:
+        """In a forked child: the session is the parent's, and nothing here may end it (SE-6)."""
+        self.state = "closed"
+        self._over.set()
 
     async def _end_endpoint(self) -> None:
         if self._endpoint is not None:
             await self._endpoints.end(self._endpoint)
+
+
+_live: WeakSet[SessionCore] = WeakSet()
+_of_the_parent: list[SessionCore] = []
+
+
+def _disown_after_fork() -> None:
+    # They are kept for ever: freeing an agent's transport would kill the parent's agent.
+    _of_the_parent.extend(_live)
+    for session in _of_the_parent:
+        session._disown()
+
+
+os.register_at_fork(after_in_child=_disown_after_fork)
 
 
 def _known_secrets(launch: Launch) -> Iterator[str]:

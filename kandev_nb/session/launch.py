@@ -5,6 +5,7 @@ What a user hands over comes in; a :class:`Launch` leaves, or a
 """
 
 import shlex
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -64,7 +65,7 @@ def seconds(value: float | None, argument: str = "timeout=") -> float | None:
     """Return a number of seconds, ``None`` for no bound; the error names the argument."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if value is None or (number and value >= 0):
-        return value
+        return None if value is None or value > threading.TIMEOUT_MAX else value
     raise wrong(f"{argument} is no number of seconds. Give one from 0, or None to wait for ever.")
 
 

@@ -341,6 +341,9 @@ BENIGN = (
     "2026-11-30T14:10:00.123Z",
     "x = 1 and y = 2",
     "50% of 1/2",
+    "code=ECONNREFUSED, state=ready",
+    "sessions: 3 open",
+    "token: unsupported type",
     "",
 )
 
@@ -584,6 +587,60 @@ def test_known_secrets_go_in_every_spelling() -> None:
 
 
 @pytest.mark.req("SA-2")
+def test_a_long_or_many_lined_secret_is_found_whole_and_by_the_line() -> None:
+    secret = "apiVersion: v1\nclient-key-value: QWxhZGRpbg\tX" + "opensesame " * 500
+    spellings = [secret, repr(secret), json.dumps(secret), quote(secret), secret.splitlines()[1]]
+    spellings.append(base64.b64encode(secret.encode()).decode())
+    for spelling in spellings:
+        shown = sanitize_summary(f"it said {spelling}", KnownSecrets([secret]))
+        assert "opensesame" not in shown, shown
+        assert spelling[20:40] not in shown
+
+
+@pytest.mark.req("SA-2", "SE-1")
+def test_large_secrets_are_compiled_in_no_time() -> None:
+    values = [f'{{"key{n}": "a-value-that-is-long-{n}"}}' * 2000 for n in range(3)]
+
+    started = time.process_time()
+    shown = sanitize_summary("an ordinary message", KnownSecrets(values) | ["another-one"])
+
+    assert shown == "an ordinary message"
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.req("SA-2")
+@pytest.mark.parametrize(
+    "template", ["{k}={v}", "--{k} {v}", "{k}='{v}'", '"{k}": "{v}"', "{k}={v}&x=1"]
+)
+@pytest.mark.parametrize("value", ["enabled", "unforgettable", "trusted", "a", "at", "for"])
+def test_an_assigned_value_that_is_an_ordinary_word_is_redacted(template: str, value: str) -> None:
+    shown = sanitize_summary(template.format(k="password", v=value))
+
+    assert PLACEHOLDER in shown
+    assert shown != template.format(k="password", v=value)
+
+
+@pytest.mark.req("SA-2")
+@pytest.mark.parametrize(
+    "message",
+    [
+        'password="a\\"bhunter2"',
+        "password “hunter2”",
+        "password ‘hunter2’ is wrong",
+        "Ocp-Apim-Subscription-Key: hunter2",
+        "token:: hunter2",
+        "the password for admin is hunter2",
+        "hunter2@localhost",
+        "git@github.com:acme/hunter2.git",
+        "文件/home/hunter2/x",
+        "-I/home/hunter2/include",
+    ],
+)
+def test_odd_spellings_are_redacted_too(message: str) -> None:
+    assert "hunter2" not in sanitize_summary(message)
+
+
+@pytest.mark.req("SA-2")
 def test_short_and_common_values_are_not_searched_for() -> None:
     secrets = KnownSecrets(["abc", "true", "YES", "off", "", "redacted", PLACEHOLDER])
 
@@ -707,6 +764,11 @@ def test_a_megabyte_of_anything_is_well_under_a_second(unit: str) -> None:
         ("stdio", "npx -y server --token abc", "npx"),
         ("stdio", "/usr/bin/env TOKEN=abc server", "env"),
         ("stdio", "C:\\Program Files\\server.exe", "server.exe"),
+        ("stdio", "TOKEN=abcsecret", ""),
+        ("stdio", "API_KEY=abc123 OTHER='a b' npx -y x", "npx"),
+        ("http", "mcp.example.com/mcp?token=secret", "mcp.example.com"),
+        ("sse", "user:pass@host:81", "host:81"),
+        ("http", "/secret/path", "[redacted]"),
         ("stdio", "https://host.test/server", "server"),
         ("stdio", "server/", "server"),
         ("stdio", "", ""),

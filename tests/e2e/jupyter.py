@@ -23,7 +23,7 @@ Cell = dict[str, Any]
 
 ROOT: Final = Path(__file__).parents[2]
 ARTIFACTS: Final = ROOT / "tests" / "artifacts"
-SECONDS: Final = 30_000
+SECONDS: Final = 60_000
 """How long a page may take for one step, in milliseconds."""
 
 _PATHS: Final[Mapping[App, str]] = {"lab": "doc/tree", "notebook": "notebooks"}
