@@ -5,11 +5,14 @@
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kandev_nb.attachment import limits
 from kandev_nb.attachment.model import ToolSummary
+
+_BRACKETS: Final = re.compile(r"[\[\]{}]")
 
 
 class Catalog(NamedTuple):
@@ -57,11 +60,28 @@ def normalize_catalog(tools: Iterable[ToolSummary], total: int) -> Catalog:
 
 
 def schema_bytes(schema: Any) -> int:
-    """Return the size of a schema in bytes, as compact UTF-8 JSON; 0 for no schema."""
+    """Return the size of a schema in bytes, as compact UTF-8 JSON; 0 for no schema.
+
+    A schema that cannot be written as JSON, or not read back by everybody, has more than any
+    limit: one that nests too deep, or holds half a surrogate pair.
+    """
     if schema is None:
         return 0
-    text = json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
-    return len(text.encode("utf-8", "replace"))
+    try:
+        text = json.dumps(schema, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        size = len(text.encode())
+    except (ValueError, TypeError, RecursionError):
+        return limits.SCHEMAS_BYTES + 1
+    return size if _depth(text) <= limits.SCHEMA_DEPTH else limits.SCHEMAS_BYTES + 1
+
+
+def _depth(text: str) -> int:
+    """Return how deep brackets nest in JSON text; those in strings only make it more."""
+    depth = deepest = 0
+    for bracket in _BRACKETS.findall(text):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _bounded(tool: ToolSummary, *, with_schema: bool) -> ToolSummary:

@@ -29,6 +29,9 @@ DESCRIPTION_BYTES: Final = 1024
 SCHEMA_BYTES: Final = 64 * 1024
 """Bytes of one input schema, as compact UTF-8 JSON."""
 
+SCHEMA_DEPTH: Final = 128
+"""How deep one input schema may nest."""
+
 SCHEMAS_BYTES: Final = 512 * 1024
 """Bytes of all input schemas of one catalog together."""
 

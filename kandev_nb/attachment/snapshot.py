@@ -1,15 +1,35 @@
 """Reports that come from elsewhere: a store, a saved notebook, a Kandev database (EV-11)."""
 
 import json
+import re
 from collections.abc import Mapping
-from typing import Any
-
-from pydantic import ValidationError
+from typing import Any, Final, TypeVar
 
 from kandev_nb.attachment import limits
 from kandev_nb.attachment.catalog import normalize_catalog
-from kandev_nb.attachment.model import Attempt, Evidence, History, ServerAttachment, later
+from kandev_nb.attachment.model import (
+    Attempt,
+    History,
+    Links,
+    ServerAttachment,
+    WireModel,
+    later,
+)
 from kandev_nb.attachment.sanitize import sanitize_summary, sanitize_target
+from kandev_nb.attachment.timeline import stored
+
+T = TypeVar("T", bound=WireModel)
+
+_PROSE: Final = ("summary", "session_error", "cause", "end_reason")
+_NAMES: Final = (
+    "name",
+    "server_name",
+    "original_name",
+    "client_name",
+    "client_version",
+    "tool_name",
+)
+_IDENTIFIER: Final = re.compile(r"[\w.:-]{1,128}")
 
 
 def decode_history(raw: str | bytes | Mapping[str, Any]) -> History | None:
@@ -21,9 +41,11 @@ def decode_history(raw: str | bytes | Mapping[str, Any]) -> History | None:
     """
     try:
         parsed = json.loads(raw) if isinstance(raw, str | bytes) else raw
-        return _cleaned(History.model_validate(parsed))
-    except (ValidationError, ValueError, TypeError, RecursionError):
+        history = _cleaned(History.model_validate(parsed))
+        json.dumps(history.to_wire(), ensure_ascii=False).encode()
+    except (ValueError, TypeError, OverflowError, RecursionError):
         return None
+    return history
 
 
 def newer(a: History, b: History) -> History:
@@ -61,33 +83,42 @@ def _sign(positive: bool, negative: bool) -> int:
 
 
 def _cleaned(history: History) -> History:
+    previous = history.previous[: limits.ATTEMPTS - 1]
     return history.updated(
         current=history.current and _cleaned_attempt(history.current),
-        previous=tuple(map(_cleaned_attempt, history.previous[: limits.ATTEMPTS - 1])),
+        previous=tuple(_cleaned_attempt(attempt, superseded=True) for attempt in previous),
     )
 
 
-def _cleaned_attempt(attempt: Attempt) -> Attempt:
+def _cleaned_attempt(attempt: Attempt, *, superseded: bool = False) -> Attempt:
     kept = attempt.evidence[-limits.EVIDENCE_EVENTS :]
-    return attempt.updated(
-        servers=tuple(map(_cleaned_row, attempt.servers)),
-        evidence=tuple(map(_cleaned_event, kept)),
+    servers = (_cleaned_row(row, superseded=superseded) for row in attempt.servers)
+    return _cleaned_texts(attempt).updated(
+        servers=tuple(row.with_links(Links(calls=attempt.calls(row))) for row in servers),
+        evidence=tuple(stored(_cleaned_texts(event)) for event in kept),
         evidence_dropped=attempt.evidence_dropped + len(attempt.evidence) - len(kept),
-        session_error=sanitize_summary(attempt.session_error),
     )
 
 
-def _cleaned_row(row: ServerAttachment) -> ServerAttachment:
-    catalog = normalize_catalog(row.tools, row.tool_count)
-    return row.updated(
-        target=sanitize_target(row.transport, row.target),
-        summary=sanitize_summary(row.summary),
+def _cleaned_row(row: ServerAttachment, *, superseded: bool) -> ServerAttachment:
+    catalog = normalize_catalog(() if superseded else row.tools, row.tool_count)
+    return _cleaned_texts(row).updated(
         tools=catalog.tools,
+        reported=row.reported and _cleaned_texts(row.reported),
+        endpoint_test=row.endpoint_test and _cleaned_texts(row.endpoint_test),
     )
 
 
-def _cleaned_event(event: Evidence) -> Evidence:
-    return event.updated(
-        target=sanitize_target(event.transport, event.target),
-        summary=sanitize_summary(event.summary),
-    )
+def _cleaned_texts(model: T) -> T:
+    """Return the model with its texts bounded; what is no identifier is sanitized too."""
+    changes: dict[str, str] = {}
+    for name in type(model).model_fields:
+        text = getattr(model, name)
+        if not isinstance(text, str) or not text:
+            continue
+        if name == "target":
+            changes[name] = sanitize_target(getattr(model, "transport", ""), text)
+        elif name in _PROSE or not _IDENTIFIER.fullmatch(text):
+            changes[name] = text if name in _NAMES else sanitize_summary(text)
+        changes[name] = limits.cut_utf8(changes.get(name, text), limits.NAME_BYTES)
+    return model.updated(**changes)

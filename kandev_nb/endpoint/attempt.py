@@ -6,6 +6,7 @@ a first connection after a reset. What it sees is told to the ledger as evidence
 
 import asyncio
 import secrets
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
@@ -27,6 +28,14 @@ _SECRET_BYTES: Final = 24
 _SESSION_HEADER: Final = b"mcp-session-id"
 
 
+@dataclass
+class _Connection:
+    """One client with a session: our ID for it, and its HTTP requests that are under way."""
+
+    id: str
+    streams: int = 0
+
+
 class AttemptEndpoint:
     """Serves one attempt's tools over streamable HTTP, in both protocol eras on one URL."""
 
@@ -36,10 +45,10 @@ class AttemptEndpoint:
         self._sessions = StreamableHTTPSessionManager(
             _mcp_server(tools, self._observer),
             session_idle_timeout=None,
-            max_sessions=limits.OPEN_CONNECTIONS,
+            max_sessions=None,
         )
         self._numbers = count(1)
-        self._connections: dict[bytes, str] = {}
+        self._connections: dict[bytes, _Connection] = {}
         self._started = asyncio.Event()
         self._ended = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -64,30 +73,69 @@ class AttemptEndpoint:
         if session is not None and session not in self._connections:
             await Response(status_code=404)(scope, receive, send)
             return
-        connection_id = self._connections[session] if session else f"mcp-{next(self._numbers)}"
-        scope = {**scope, ADMISSION: Admission(connection_id, utc_now())}
+        connection = self._connections[session] if session else await self._admit()
+        scope = {**scope, ADMISSION: Admission(connection.id, utc_now())}
+        answered = False
 
         async def noting(message: Message) -> None:
+            nonlocal answered
             if message["type"] == "http.response.start":
-                self._note_response(scope, session, connection_id, message)
+                answered = True
+                self._note_response(scope, session, connection, message)
             await send(message)
 
-        await self._sessions.handle_request(scope, receive, noting)
+        connection.streams += 1
+        try:
+            await self._sessions.handle_request(scope, receive, noting)
+        except RuntimeError:
+            if answered or not self._ended.is_set():
+                raise
+            await Response(status_code=410)(scope, receive, send)
+        finally:
+            connection.streams -= 1
+
+    async def _admit(self) -> _Connection:
+        """Make room for one more connection: the oldest without an open stream ends (EV-9)."""
+        if len(self._connections) >= limits.OPEN_CONNECTIONS:
+            idle = (session for session, c in self._connections.items() if not c.streams)
+            if oldest := next(idle, None):
+                del self._connections[oldest]
+                await self._sessions.handle_request(_deletion(oldest), _no_body, _no_answer)
+        return _Connection(f"mcp-{next(self._numbers)}")
 
     def _note_response(
-        self, scope: Scope, session: bytes | None, connection_id: str, message: Message
+        self, scope: Scope, session: bytes | None, connection: _Connection, message: Message
     ) -> None:
         if message["status"] >= 300:
             return
         if scope["method"] == "DELETE" and session in self._connections:
-            self._observer.closed(self._connections.pop(session))
+            self._observer.closed(self._connections.pop(session).id)
         elif session is None and (opened := dict(message["headers"]).get(_SESSION_HEADER)):
-            self._connections[opened] = connection_id
+            self._connections[opened] = connection
 
     async def _run(self) -> None:
         async with self._sessions.run():
             self._started.set()
             await self._ended.wait()
+
+
+def _deletion(session: bytes) -> Scope:
+    """Return the request that ends a session of the SDK's, as its client would send it."""
+    return {
+        "type": "http",
+        "method": "DELETE",
+        "path": "/mcp",
+        "query_string": b"",
+        "headers": [(_SESSION_HEADER, session)],
+    }
+
+
+async def _no_body() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _no_answer(_: Message) -> None:
+    return
 
 
 def _mcp_server(tools: ToolSet, observer: Observer) -> Server[Any]:

@@ -7,6 +7,7 @@ others with a status and an empty body. The secret alone says which attempt a re
 import asyncio
 import hmac
 import socket
+from collections.abc import Collection, Iterable
 from hashlib import sha256
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -16,7 +17,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from kandev_nb import tokens
+from kandev_nb import logs, tokens
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.endpoint.attempt import AttemptEndpoint
 from kandev_nb.endpoint.observe import Record
@@ -86,10 +87,9 @@ class EndpointServer:
 
     def _admit(self, scope: Scope) -> AttemptEndpoint | int:
         headers = Headers(scope=scope)
-        if headers.get("host", "").lower() not in self._hosts():
+        if not self._are(headers.getlist("host") or [""], self._hosts()):
             return _MISDIRECTED
-        origin = headers.get("origin")
-        if origin is not None and origin.lower() not in {f"http://{h}" for h in self._hosts()}:
+        if not self._are(headers.getlist("origin"), [f"http://{host}" for host in self._hosts()]):
             return _FORBIDDEN
         secret, path = _credential(scope["path"], headers)
         digest = _digest(secret)
@@ -97,6 +97,10 @@ class EndpointServer:
         if endpoint is None or not hmac.compare_digest(_digest(endpoint.secret), digest):
             return _GONE if digest in self._ended else _UNAUTHORIZED
         return endpoint if path == "/mcp" else _NOT_FOUND
+
+    @staticmethod
+    def _are(given: Iterable[str], allowed: Collection[str]) -> bool:
+        return all(value.lower() in allowed for value in given)
 
     def _hosts(self) -> tuple[str, str]:
         return f"127.0.0.1:{self._port}", f"localhost:{self._port}"
@@ -124,6 +128,7 @@ class EndpointServer:
                 timeout_graceful_shutdown=1,
             )
         )
+        logs.restrain()
         self._server = asyncio.create_task(server.serve(sockets=[listening]))
 
 

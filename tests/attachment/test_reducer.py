@@ -141,6 +141,27 @@ def test_a_close_of_no_known_connection_changes_no_row(story: Story, connection:
     assert story.attempt.updated_at == at(3)
 
 
+@pytest.mark.req("EV-1", "EV-5")
+def test_a_close_says_nothing_of_the_row(story: Story) -> None:
+    story.tell("tools_list_observed", "c1", tool_count=1)
+
+    story.tell("connection_closed", "other", reason_code="x", summary="y", target="z")
+
+    assert (story.row().reason_code, story.row().summary, story.row().target) == ("", "", "")
+
+
+@pytest.mark.req("EV-3", "EV-9")
+def test_listed_connections_beyond_the_bound_do_not_shield_a_row_for_ever(story: Story) -> None:
+    for number in range(limits.OPEN_CONNECTIONS + 9):
+        story.tell("tools_list_observed", f"c{number}", tool_count=1)
+    for number in range(limits.OPEN_CONNECTIONS + 9):
+        story.tell("connection_closed", f"c{number}")
+
+    story.tell("explicit_error", reason_code="agent_reported_failure")
+
+    assert story.row().status == "failed"
+
+
 @pytest.mark.req("EV-6")
 def test_a_close_beside_a_stateless_client_leaves_the_row_active(story: Story) -> None:
     story.tell("initialize_observed", "c1").tell("tools_list_observed", tool_count=1)

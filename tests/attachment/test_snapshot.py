@@ -29,6 +29,12 @@ def wire(**changes: Any) -> dict[str, Any]:
         '{"version": 1, "current": []}',
         '{"version": 1, "current": {"started_at": "2026-08-01T09:00:00Z"}}',
         json.dumps(wire(started_at="yesterday")),
+        json.dumps(wire(started_at="0001-01-01T00:00:00+23:59")),
+        json.dumps(wire(started_at="9999-12-31T23:59:59-23:59")),
+        json.dumps(wire(started_at="1600-01-01T00:00:00.123456789Z")),
+        json.dumps(wire(started_at="2026-08-01T09:00:00.\u0663Z")),
+        json.dumps(wire(servers=[{"name": "x", "status": "active", "tool_count": 2**70}])),
+        '{"version": 1, "note": "\\ud800"}',
         json.dumps(wire(servers=[{"status": "active"}])),
         json.dumps(wire(servers={"kandev": {}})),
         json.dumps(wire(evidence=[{"kind": "configured"}])),
@@ -77,6 +83,71 @@ def test_a_report_of_another_writer_is_bounded_and_sanitized() -> None:
     assert len(decoded.current.evidence) == limits.EVIDENCE_EVENTS
     assert decoded.current.evidence_dropped == 100 - limits.EVIDENCE_EVENTS
     assert "secret" not in json.dumps(decoded.to_wire())
+
+
+@pytest.mark.req("EV-9", "EV-1", "CA-4", "SA-1")
+def test_every_text_of_another_writers_report_is_cleaned() -> None:
+    leak = "Bearer hunter2hunter2"
+    tool = {"name": "a", "description": "kept"}
+    row = {
+        "name": "n" * 999,
+        "status": "failed",
+        "reason_code": leak,
+        "reported": {"status": "failed", "summary": leak},
+        "endpoint_test": {"outcome": leak, "summary": leak},
+        "tool_count": 1,
+        "tools": [tool],
+    }
+    event = {"attachment_attempt_id": "a1", "kind": leak, "occurred_at": at(2), "tools": [tool]}
+    report = wire(end_reason=leak, cause=leak, session_error_code=leak, servers=[row])
+    report["current"]["evidence"] = [event]
+    report["previous"] = [report["current"]]
+
+    decoded = decode_history(report)
+
+    assert decoded is not None
+    assert decoded.current is not None
+    text = json.dumps(decoded.to_wire())
+    assert "hunter2" not in text
+    assert len(decoded.current.servers[0].name) == 256
+    assert decoded.current.servers[0].tools[0].name == "a"
+    assert decoded.previous[0].servers[0].tools == ()
+    assert decoded.current.evidence[0].tools == ()
+
+
+@pytest.mark.req("EV-9", "EV-11")
+def test_calls_are_counted_on_after_a_restore() -> None:
+    story = Story().start()
+    for _ in range(10):
+        story.tell("tool_call_observed", "c1")
+    restored = decode_history(json.dumps(story.history.to_wire()))
+    assert restored is not None
+    story.history = restored
+    for number in range(100):
+        story.tell("tool_call_observed", f"c{number}")
+    for _ in range(70):
+        story.tell("explicit_error", provenance="observed")
+
+    assert story.attempt.calls(story.row()) == 110
+
+
+@pytest.mark.req("CA-2", "EV-11")
+@pytest.mark.parametrize("depth", [100, 300, 1000, 5000])
+def test_a_schema_that_nests_too_deep_or_cannot_be_written_is_left_out_whole(depth: int) -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(depth):
+        deep = {"items": deep}
+    tools = [
+        {"name": "deep", "input_schema": deep},
+        {"name": "half", "input_schema": {"\ud800": 1}},
+        {"name": "nan", "input_schema": {"default": float("nan")}},
+    ]
+    story = Story().start().tell("tools_list_observed", "c1", tool_count=3, tools=tools)
+
+    kept = {tool.name: tool.input_schema_truncated for tool in story.row().tools}
+
+    assert kept == {"deep": depth > limits.SCHEMA_DEPTH, "half": True, "nan": True}
+    assert decode_history(json.dumps(story.history.to_wire())) is not None
 
 
 @pytest.mark.req("EV-1")

@@ -8,6 +8,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from kandev_nb.attachment import limits
 from kandev_nb.endpoint import AttemptEndpoint
 from tests.endpoint.conftest import House
 from tests.endpoint.test_observation import ACCEPT, INITIALIZE
@@ -121,6 +122,40 @@ async def test_one_sessions_secret_does_not_open_anothers_connection(
     assert served.status_code == 200
     await house.server.end(theirs)
     other.ledger.close()
+
+
+async def test_of_two_origins_both_must_be_its_own(house: House, http: httpx2.AsyncClient) -> None:
+    endpoint = await house.attempt("attempt-1")
+    own, evil = (b"origin", house.server.origin.encode()), (b"origin", b"https://evil.example")
+
+    for origins in ([own, evil], [evil, own]):
+        accept = [(name.encode(), value.encode()) for name, value in ACCEPT.items()]
+        answer = await http.post(
+            house.server.url(endpoint), json=INITIALIZE, headers=[*accept, *origins]
+        )
+        assert answer.status_code == 403
+
+
+@pytest.mark.req("EV-9")
+async def test_beyond_the_bound_the_oldest_idle_connection_ends_silently(
+    house: House, http: httpx2.AsyncClient
+) -> None:
+    endpoint = await house.attempt("attempt-1")
+    url = house.server.url(endpoint)
+    sessions = []
+    for _ in range(limits.OPEN_CONNECTIONS + 2):
+        opened = await http.post(url, json=INITIALIZE, headers=ACCEPT)
+        assert opened.status_code == 200
+        sessions.append(opened.headers["mcp-session-id"])
+
+    body = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    statuses = [
+        (await http.post(url, json=body, headers={**ACCEPT, "mcp-session-id": session})).status_code
+        for session in (*sessions[:3], sessions[-1])
+    ]
+
+    assert statuses == [404, 404, 200, 200]
+    assert "connection_closed" not in house.kinds()
 
 
 async def test_the_url_of_an_ended_attempt_answers_410(
