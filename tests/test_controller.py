@@ -88,6 +88,96 @@ def test_a_session_that_is_closed_while_it_starts_stays_closed(task: Task) -> No
     assert task.sessions[0].view.banner is None
 
 
+SLOW_TO_ANSWER = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+
+
+@pytest.mark.req("SE-2", "SE-3")
+def test_a_session_that_is_closed_in_its_handshake_does_not_come_back(task: Task) -> None:
+    async def cell() -> None:
+        start = asyncio.ensure_future(task.aio.start(exec=SLOW_TO_ANSWER))
+        children = psutil.Process().children
+        await asyncio.to_thread(eventually, lambda: bool(task.sessions) and bool(children()))
+        await task.sessions[0].aio.close()
+        with pytest.raises(AgentError, match="is closed"):
+            await start
+
+    asyncio.run(cell())
+
+    assert task.sessions[0].state == "closed"
+    attempt = task.sessions[0].report.current
+    assert attempt
+    assert attempt.end_reason == "closed"
+
+
+@pytest.mark.req("SE-3")
+def test_every_close_returns_only_when_the_agent_has_ended(task: Task) -> None:
+    session = task.start("scripted", args="--scenario ignores")
+    (agent,) = scripted_agents(psutil.Process())
+    alive: list[bool] = []
+
+    def close() -> None:
+        session.close()
+        alive.append(agent.is_running() and agent.status() != psutil.STATUS_ZOMBIE)
+
+    threads = [threading.Thread(target=close) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert alive == [False] * 3
+
+
+@pytest.mark.req("SE-6")
+def test_starts_under_one_name_at_once_leave_one_open_session(task: Task) -> None:
+    async def cell() -> None:
+        starts = [task.aio.start("scripted", name="dup") for _ in range(3)]
+        await asyncio.gather(*starts, return_exceptions=True)
+
+    asyncio.run(cell())
+
+    assert [s.state for s in task.sessions].count("running") == 1
+
+
+@pytest.mark.req("SE-6")
+def test_a_forked_child_owns_nothing_and_kills_nothing() -> None:
+    script = """
+        import gc, os, sys, warnings
+        warnings.simplefilter("ignore")
+        from kandev_nb import AgentError, Controller
+
+        kandev = Controller()
+        session = kandev.task("t").start("scripted")
+        for how in ("close", "drop", "exit", "prompt"):
+            child = os.fork()
+            if child == 0:
+                if how == "close":
+                    kandev.close()
+                if how == "drop":
+                    del kandev, session
+                    gc.collect()
+                if how == "prompt":
+                    try:
+                        session.prompt("say hello")
+                    except AgentError:
+                        os._exit(0)
+                    os._exit(1)
+                sys.exit(0)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, how
+            assert session.prompt("say hello").stop_reason == "end_turn", how
+        print(session.state)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+
+    assert (done.stdout, done.stderr) == ("running\n", "")
+
+
 @pytest.mark.req("SE-6")
 def test_unnamed_sessions_get_numbers_and_a_name_used_again_closes_the_first(
     task: Task, caplog: pytest.LogCaptureFixture
@@ -157,6 +247,7 @@ def test_any_acp_command_can_be_started_with_env_and_cwd(task: Task, tmp_path: P
         ({"agent": "scripted", "cwd": 3}, "wrong_argument", "cwd= is not a path"),
         ({"agent": "scripted", "cwd": __file__}, "invalid_workdir", "is not a directory"),
         ({"agent": "scripted", "name": 7}, "wrong_argument", "name= is not text but int"),
+        ({"agent": "scripted", "timeout": float("nan")}, "wrong_argument", "timeout= is no"),
         ({"agent": "scripted", "timeout": -1}, "wrong_argument", "timeout= is no number"),
         ({"agent": "scripted", "timeout": "a"}, "wrong_argument", "timeout= is no number"),
         ({"agent": "scripted", "servers": []}, "invalid_profile", "servers= is not a dict"),

@@ -27,7 +27,7 @@ def answer(method: str, params: object) -> dict[str, Any]:
 
 def _refusal(options: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Choose by kind, for option IDs differ from agent to agent; once before always."""
-    by_kind = {option.get("kind"): option.get("optionId") for option in options}
+    by_kind = {str(option.get("kind")): option.get("optionId") for option in options}
     for kind in _REFUSALS:
         if isinstance(chosen := by_kind.get(kind), str):
             return {"outcome": "selected", "optionId": chosen}
@@ -36,4 +36,6 @@ def _refusal(options: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 def _options(params: object) -> Iterable[Mapping[str, Any]]:
     options = params.get("options") if isinstance(params, Mapping) else None
-    return [option for option in options or () if isinstance(option, Mapping)]
+    if not isinstance(options, list):
+        return ()
+    return [option for option in options if isinstance(option, Mapping)]
