@@ -1,7 +1,31 @@
 """What every test shares."""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from kandev_nb import Controller, Task
 
 # A shared machine may be slow at any moment: how long an example takes proves nothing.
 settings.register_profile("kandev", deadline=None, max_examples=60)
 settings.load_profile("kandev")
+
+
+@pytest.fixture(scope="module")
+def kandev() -> "Iterator[Controller]":
+    """A controller for the tests of one module."""
+    from kandev_nb import Controller
+
+    with Controller() as controller:
+        yield controller
+
+
+@pytest.fixture
+def task(kandev: "Controller", request: pytest.FixtureRequest) -> "Iterator[Task]":
+    """A task for one test; its sessions end with the test."""
+    task = kandev.task(request.node.name)
+    yield task
+    task.close()

@@ -2,7 +2,6 @@
 
 import json
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,19 +13,6 @@ TOOLS = 6
 GITHUB = {
     "github": {"url": "http://127.0.0.1:9/mcp", "headers": {"Authorization": "Bearer s3cr3t-v4lue"}}
 }
-
-
-@pytest.fixture(scope="module")
-def kandev() -> Iterator[Controller]:
-    with Controller() as controller:
-        yield controller
-
-
-@pytest.fixture
-def task(kandev: Controller, request: pytest.FixtureRequest) -> Iterator[Task]:
-    task = kandev.task(request.node.name)
-    yield task
-    task.close()
 
 
 @pytest.mark.req("AC.1", "SE-1", "EV-8")

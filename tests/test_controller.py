@@ -7,7 +7,6 @@ import sys
 import textwrap
 import threading
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +26,6 @@ from kandev_nb import (
 from kandev_nb.agents import scripted
 from kandev_nb.attachment import EvidenceKind
 from tests.processes import eventually, scripted_agents
-
-
-@pytest.fixture(scope="module")
-def kandev() -> Iterator[Controller]:
-    with Controller() as controller:
-        yield controller
-
-
-@pytest.fixture
-def task(kandev: Controller, request: pytest.FixtureRequest) -> Iterator[Task]:
-    task = kandev.task(request.node.name)
-    yield task
-    task.close()
 
 
 def agents() -> set[int]:
