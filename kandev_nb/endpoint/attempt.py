@@ -73,7 +73,10 @@ class AttemptEndpoint:
         if session is not None and session not in self._connections:
             await Response(status_code=404)(scope, receive, send)
             return
-        connection = self._connections[session] if session else await self._admit()
+        if session is None:
+            connection = _Connection(f"mcp-{next(self._numbers)}")
+        else:
+            connection = self._connections[session]
         scope = {**scope, ADMISSION: Admission(connection.id, utc_now())}
         answered = False
 
@@ -81,7 +84,7 @@ class AttemptEndpoint:
             nonlocal answered
             if message["type"] == "http.response.start":
                 answered = True
-                self._note_response(scope, session, connection, message)
+                await self._note_response(scope, session, connection, message)
             await send(message)
 
         connection.streams += 1
@@ -94,16 +97,7 @@ class AttemptEndpoint:
         finally:
             connection.streams -= 1
 
-    async def _admit(self) -> _Connection:
-        """Make room for one more connection: the oldest without an open stream ends (EV-9)."""
-        if len(self._connections) >= limits.OPEN_CONNECTIONS:
-            idle = (session for session, c in self._connections.items() if not c.streams)
-            if oldest := next(idle, None):
-                del self._connections[oldest]
-                await self._sessions.handle_request(_deletion(oldest), _no_body, _no_answer)
-        return _Connection(f"mcp-{next(self._numbers)}")
-
-    def _note_response(
+    async def _note_response(
         self, scope: Scope, session: bytes | None, connection: _Connection, message: Message
     ) -> None:
         if message["status"] >= 300:
@@ -112,6 +106,16 @@ class AttemptEndpoint:
             self._observer.closed(self._connections.pop(session).id)
         elif session is None and (opened := dict(message["headers"]).get(_SESSION_HEADER)):
             self._connections[opened] = connection
+            await self._end_surplus()
+
+    async def _end_surplus(self) -> None:
+        """Beyond the bound, end the oldest connection without an open stream (EV-9)."""
+        if len(self._connections) <= limits.OPEN_CONNECTIONS:
+            return
+        idle = (session for session, c in self._connections.items() if not c.streams)
+        if oldest := next(idle, None):
+            del self._connections[oldest]
+            await self._sessions.handle_request(_deletion(oldest), _no_body, _no_answer)
 
     async def _run(self) -> None:
         async with self._sessions.run():

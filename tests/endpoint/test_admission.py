@@ -143,7 +143,10 @@ async def test_beyond_the_bound_the_oldest_idle_connection_ends_silently(
     endpoint = await house.attempt("attempt-1")
     url = house.server.url(endpoint)
     sessions = []
-    for _ in range(limits.OPEN_CONNECTIONS + 2):
+    for number in range(limits.OPEN_CONNECTIONS + 2):
+        if number > limits.OPEN_CONNECTIONS:
+            async with Client(url, mode="2026-07-28") as stateless:
+                await stateless.list_tools()
         opened = await http.post(url, json=INITIALIZE, headers=ACCEPT)
         assert opened.status_code == 200
         sessions.append(opened.headers["mcp-session-id"])
