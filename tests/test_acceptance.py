@@ -55,6 +55,7 @@ def test_a_client_that_lists_tools_is_green_with_its_count_and_ownership(task: T
     assert shown
     assert shown.dot == "green"
     assert shown.details[0].text == "6 tools"
+    assert session.view.heading.text.endswith("scripted · execution 1 · attempt 1")
     assert attempt
     assert attempt.execution_id.startswith("execution-")
     assert attempt.attachment_attempt_id.startswith("attempt-")

@@ -530,7 +530,7 @@ def test_what_a_cell_shows_is_a_stable_table(task: Task) -> None:
     assert attempt
     tokens = sum(tool.estimated_tokens for tool in attempt.servers[0].tools)
     assert repr(session).splitlines() == [
-        'MCP servers · session "1" · scripted',
+        'MCP servers · session "1" · scripted · execution 1 · attempt 1',
         f"● kandev  Active                             6 tools · ~{tokens} tokens · used · 1 call",
         "◐ github  Delivered · connection unverified",
         "Token counts are estimates with o200k_base: what the agent really pays varies by model "

@@ -107,10 +107,14 @@ class View(_Shown):
         return "\n".join(_text_lines(self))
 
 
-def display(history: History, *, session: str = "", agent: str = "") -> View:
+def display(
+    history: History, *, session: str = "", agent: str = "", execution: int = 0, number: int = 0
+) -> View:
     """Return what is shown of the current attempt.
 
     ``session`` is the name that the user knows the session by; without it, its ID stands there.
+    ``execution`` and ``number`` say which execution of the session, and which attempt, this is,
+    counted from 1.
     """
     attempt = history.current
     if attempt is None:
@@ -118,7 +122,9 @@ def display(history: History, *, session: str = "", agent: str = "") -> View:
         return View(heading=heading, empty=words.say("empty.nothing_started"))
     rows = tuple(_row(attempt, server) for server in attempt.servers)
     return View(
-        heading=_heading(session or attempt.session_id, agent or attempt.agent_id),
+        heading=_heading(
+            session or attempt.session_id, agent or attempt.agent_id, execution, number
+        ),
         banner=_banner(attempt),
         notes=_notes(attempt),
         empty=None if rows else words.say("empty.no_servers"),
@@ -133,9 +139,12 @@ def mime_bundle(history: History) -> dict[str, Any]:
     return {MIME_TYPE: saved, "text/plain": str(view)}
 
 
-def _heading(session: str, agent: str) -> Message:
+def _heading(session: str, agent: str, execution: int = 0, number: int = 0) -> Message:
+    facts: dict[str, str | int] = {"session": session, "agent": agent}
+    if execution and number:
+        return words.say("heading.attempt", **facts, execution=execution, attempt=number)
     if agent:
-        return words.say("heading.agent", session=session, agent=agent)
+        return words.say("heading.agent", **facts)
     return words.say("heading.session", session=session) if session else words.say("heading")
 
 

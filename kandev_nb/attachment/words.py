@@ -14,6 +14,9 @@ ENGLISH: Final[Mapping[str, str]] = {
     "heading": "MCP servers",
     "heading.session": "MCP servers · {session}",
     "heading.agent": "MCP servers · {session} · {agent}",
+    "heading.attempt": (
+        "MCP servers · {session} · {agent} · execution {execution} · attempt {attempt}"
+    ),
     "empty.nothing_started": "Nothing started yet.",
     "empty.no_servers": "This session was given no servers.",
     "banner.session_error": "Session error: {summary}",

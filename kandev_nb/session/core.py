@@ -69,6 +69,7 @@ class SessionCore:
         self._recorder: AttemptRecorder | None = None
         self._agent: AgentConnection | None = None
         self._acp_session_id = ""
+        self._executions = self._attempts = 0
 
     @property
     def is_open(self) -> bool:
@@ -113,7 +114,13 @@ class SessionCore:
     def view(self, history: History) -> View:
         """Return what a person is shown of that report of this session."""
         name = f'session "{self.name}"'
-        return display(history, session=name, agent=self.launch.agent.id)
+        return display(
+            history,
+            session=name,
+            agent=self.launch.agent.id,
+            execution=self._executions,
+            number=self._attempts,
+        )
 
     def rows(self) -> dict[str, Any]:
         """Return what the page shows of the session, as plain JSON values."""
@@ -148,6 +155,7 @@ class SessionCore:
             self._recorder.refused(refusal)
 
     async def _attach(self, execution_id: str) -> None:
+        self._executions += 1
         recorder = self._recorder = self._new_attempt(execution_id)
         self._endpoint = await self._endpoints.open(
             recorder.attempt_id, built_in_tools(SessionDesk(self)), self.ledger.record
@@ -188,6 +196,7 @@ class SessionCore:
         recorder.accepted(self._acp_session_id)
 
     def _new_attempt(self, execution_id: str) -> AttemptRecorder:
+        self._attempts += 1
         attempt = Attempt(
             attachment_attempt_id=new_id("attempt"),
             task_id=self.task.task_id,
