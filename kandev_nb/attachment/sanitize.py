@@ -54,13 +54,17 @@ class KnownSecrets:
     """
 
     def __init__(self, values: Iterable[str]) -> None:
-        self._values = frozenset(value for value in values if _is_searched(_plain(value)))
-        forms = {_plain(form) for value in self._values for form in _spellings(value)}
-        searched = sorted(filter(_is_searched, forms), key=lambda form: (-len(form), form))
+        known = frozenset(value for value in values if _is_searched(_plain(value)))
+        forms = {_plain(form) for value in known for form in _spellings(value)}
+        cores = {core for value in known for core in _base64_cores(value.encode())}
+        self._keep(known, frozenset(filter(_is_searched, forms)), frozenset(cores))
+
+    def _keep(self, values: frozenset[str], forms: frozenset[str], cores: frozenset[str]) -> None:
+        self._values, self._forms, self._cores = values, forms, cores
+        searched = sorted(forms, key=lambda form: (-len(form), form))
         self._anywhere = [form for form in searched if len(form) >= _SEARCHED_ANYWHERE_FROM]
         words = "|".join(map(re.escape, searched[len(self._anywhere) :]))
         self._words = re.compile(rf"(?<!\w)(?:{words})(?!\w)") if words else None
-        self._cores = {core for value in self._values for core in _base64_cores(value.encode())}
 
     def mask(self, text: str) -> str:
         """Return ``text`` with a mark for every known value."""
@@ -72,8 +76,11 @@ class KnownSecrets:
         return self._words.sub(MARK, text) if self._words else text
 
     def __or__(self, other: "KnownSecrets | Iterable[str]") -> "KnownSecrets":
-        values = other._values if isinstance(other, KnownSecrets) else other
-        return KnownSecrets((*self._values, *values))
+        more = other if isinstance(other, KnownSecrets) else KnownSecrets(other)
+        both = KnownSecrets(())
+        values, forms = self._values | more._values, self._forms | more._forms
+        both._keep(values, forms, self._cores | more._cores)
+        return both
 
     def __repr__(self) -> str:
         return f"KnownSecrets(<{len(self._values)} values>)"
@@ -127,6 +134,8 @@ def _bounded(text: str) -> str:
 
 
 def _plain(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     text = text.encode("utf-8", "replace").decode()
     text = _ANSI.sub("", text)
     return _SPACE.sub(" ", _INVISIBLE.sub("", text)).strip()

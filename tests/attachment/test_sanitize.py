@@ -605,7 +605,7 @@ def test_large_secrets_are_compiled_in_no_time() -> None:
     shown = sanitize_summary("an ordinary message", KnownSecrets(values) | ["another-one"])
 
     assert shown == "an ordinary message"
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 2, "it was a minute when they were one pattern"
 
 
 @pytest.mark.req("SA-2")
