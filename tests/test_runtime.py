@@ -115,6 +115,8 @@ def test_an_interrupt_from_the_keyboard_cancels_the_call_and_the_next_one_works(
         import asyncio, os, signal, threading
         from kandev_nb import runtime
 
+        # A shell that runs the tests in the background has it ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         cleaned = threading.Event()
 
         async def never():

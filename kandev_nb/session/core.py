@@ -236,6 +236,7 @@ class SessionCore:
     def _disown(self) -> None:
         """In a forked child: the session is the parent's, and nothing here may end it (SE-6)."""
         self.state = "closed"
+        self.task.is_open = False
         self._over.set()
 
     async def _end_endpoint(self) -> None:

@@ -22,6 +22,9 @@ from pathlib import Path
 from kandev_nb.agents.process import AgentProcess
 from kandev_nb.agents.watchdog import watchdog
 
+# A shell that runs the tests in the background has it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
 
 async def start(code="import time; time.sleep(600)"):
