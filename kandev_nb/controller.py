@@ -375,5 +375,8 @@ async def _close_all(cores: list[TaskCore]) -> None:
 
 
 def _close_tasks(cores: list[TaskCore]) -> None:
-    if any(core.is_open for core in cores):
+    for core in cores:
+        core.is_open = False
+    # At the interpreter's end there may be no loop yet, and none can be started then.
+    if any(session.is_open for core in cores for session in core.sessions):
         runtime.start_soon(lambda: _close_all(cores))
