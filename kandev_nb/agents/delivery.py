@@ -7,12 +7,12 @@ names the server, before anything is sent.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 from acp.schema import NewSessionRequest
 from pydantic import BaseModel
 
 from kandev_nb.attachment.reasons import ReasonCode
+from kandev_nb.attachment.sanitize import url_secrets
 from kandev_nb.errors import ConfigError
 
 Server = BaseModel | Mapping[str, Any]
@@ -43,7 +43,7 @@ def secrets_of(params: Mapping[str, Any]) -> Iterator[str]:
     for server in params["mcpServers"]:
         yield from _values(server.get("headers", ()))
         yield from _values(server.get("env", ()))
-        yield from _hidden_parts(server.get("url", ""))
+        yield from url_secrets(server.get("url", ""))
 
 
 def _request(cwd: Path, servers: Sequence[Server]) -> NewSessionRequest:
@@ -52,17 +52,6 @@ def _request(cwd: Path, servers: Sequence[Server]) -> NewSessionRequest:
 
 def _values(pairs: Iterable[Mapping[str, str]]) -> Iterator[str]:
     return (pair["value"] for pair in pairs)
-
-
-def _hidden_parts(url: str) -> Iterator[str]:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        yield url
-        return
-    values = (value for _, value in parse_qsl(parts.query))
-    hidden = (parts.path, parts.query, parts.username, parts.password, *values)
-    yield from (part for part in hidden if part)
 
 
 def _name(server: Server) -> object:

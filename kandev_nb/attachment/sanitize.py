@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
-from urllib.parse import quote, quote_plus
+from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
 from kandev_nb.attachment import limits
 from kandev_nb.attachment._secret_patterns import MARK, redact
@@ -23,6 +23,7 @@ _SCANNED: Final = 4096
 """Characters in which patterns are; at most :data:`limits.SUMMARY_BYTES` are kept."""
 
 _PASSES: Final = 8
+_LONG_SEGMENT: Final = 16
 _SEARCHED_FROM: Final = 4
 _SEARCHED_ANYWHERE_FROM: Final = 8
 _BASE64_CORE: Final = 8
@@ -117,6 +118,27 @@ def sanitize_summary(text: str, secrets: KnownSecrets | Iterable[str] = ()) -> s
         if shown == before:
             break
     return shown
+
+
+def url_secrets(url: str) -> Iterator[str]:
+    """Yield what of a URL is never shown: all but its scheme, host, port and plain words.
+
+    A path counts as a whole, and so does each segment of it that may be a key.
+    """
+    try:
+        parts = urlsplit(url)
+        user, password = parts.username, parts.password
+    except ValueError:
+        yield url
+        return
+    yield from filter(None, (user, password, parts.path, parts.query, parts.fragment))
+    yield from (value for _, value in parse_qsl(parts.query))
+    yield from filter(_may_be_a_key, parts.path.split("/"))
+
+
+def _may_be_a_key(segment: str) -> bool:
+    """Tell whether a segment of a path is more than a word: many servers take their key there."""
+    return len(segment) >= _LONG_SEGMENT or any(map(str.isdigit, segment))
 
 
 def _once(text: str, known: KnownSecrets) -> str:

@@ -7,7 +7,7 @@ is kept, so that its row can say what is missing.
 import logging
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
@@ -21,11 +21,11 @@ from pydantic import (
 
 from kandev_nb.attachment import limits
 from kandev_nb.attachment.reasons import ReasonCode
+from kandev_nb.attachment.sanitize import url_secrets
 from kandev_nb.errors import ConfigError
 
 Transport = Literal["stdio", "http", "sse"]
 
-_LONG_SEGMENT: Final = 16
 _log = logging.getLogger("kandev_nb.servers")
 
 _SPELLINGS: Final[dict[str, Transport]] = {
@@ -92,7 +92,7 @@ class ServerEntry(BaseModel):
         yield from self.env.values()
         yield from self.headers.values()
         yield from _argument_values(self.args)
-        yield from _url_parts(self.url)
+        yield from url_secrets(self.url)
 
 
 def read_servers(servers: Mapping[str, Mapping[str, Any]]) -> tuple[ServerEntry, ...]:
@@ -150,20 +150,3 @@ def _argument_values(args: tuple[str, ...]) -> Iterator[str]:
             yield value
         elif before.startswith("-") and "=" not in before and not argument.startswith("-"):
             yield argument
-
-
-def _url_parts(url: str) -> Iterator[str]:
-    try:
-        parts = urlsplit(url)
-        user, password = parts.username, parts.password
-    except ValueError:
-        yield url
-        return
-    yield from filter(None, (user, password, parts.path, parts.query, parts.fragment))
-    yield from (value for _, value in parse_qsl(parts.query))
-    yield from filter(_may_be_a_key, parts.path.split("/"))
-
-
-def _may_be_a_key(segment: str) -> bool:
-    """Tell whether a segment of a path is more than a word: many servers take their key there."""
-    return len(segment) >= _LONG_SEGMENT or any(map(str.isdigit, segment))
