@@ -9,6 +9,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from kandev_nb import tokens
@@ -19,10 +20,11 @@ from kandev_nb.attachment import (
     apply,
     end_attempt,
     note_late_traffic,
+    note_tools_changed,
     start_attempt,
 )
 from kandev_nb.attachment.catalog import summarize
-from kandev_nb.attachment.model import NOTHING_STARTED, EvidenceKind, utc_now
+from kandev_nb.attachment.model import NOTHING_STARTED, EvidenceKind, from_nanoseconds, utc_now
 from kandev_nb.attachment.sanitize import KnownSecrets, sanitize_summary
 
 _log = logging.getLogger("kandev_nb.ledger")
@@ -33,11 +35,33 @@ DRAIN_SECONDS: Final = 2.0
 """How long a reader waits for what was recorded before it asked."""
 
 
-class _Served(NamedTuple):
-    """Evidence of a ``tools/list`` with the wire tools that were served."""
+class Sighting(NamedTuple):
+    """What an endpoint saw, not yet written out: that is the worker's part, not a request's.
 
-    evidence: Evidence
-    tools: tuple[Mapping[str, Any], ...]
+    ``at`` and ``requested_at`` are nanoseconds since the epoch (0 for none); ``served`` are the
+    wire tools behind a ``tools_list_observed``; ``facts`` are other fields of :class:`Evidence`.
+    """
+
+    attachment_attempt_id: str
+    server_name: str
+    kind: EvidenceKind
+    at: int
+    requested_at: int = 0
+    connection_id: str = ""
+    facts: Mapping[str, Any] = MappingProxyType({})
+    served: tuple[Mapping[str, Any], ...] = ()
+
+    def evidence(self) -> Evidence:
+        """Return the evidence, without a catalog."""
+        return Evidence(
+            attachment_attempt_id=self.attachment_attempt_id,
+            server_name=self.server_name,
+            kind=self.kind,
+            occurred_at=from_nanoseconds(self.at),
+            requested_at=from_nanoseconds(self.requested_at) if self.requested_at else "",
+            connection_id=self.connection_id,
+            **self.facts,
+        )
 
 
 _Change = Callable[[History], History]
@@ -85,10 +109,16 @@ class Ledger:
         at = utc_now()
         self._submit(lambda history: end_attempt(history, attachment_attempt_id, at, reason))
 
-    def record(self, evidence: Evidence, served: Iterable[Mapping[str, Any]] = ()) -> None:
-        """Take one fact; ``served`` are the wire tools behind a ``tools_list_observed``."""
-        fact = _Served(evidence, tuple(served))
+    def record(self, fact: Evidence | Sighting) -> None:
+        """Take one fact."""
         self._submit(lambda history: self._reduce(history, fact))
+
+    def tools_changed(self, attachment_attempt_id: str, server_name: str) -> None:
+        """Note that the server's tools are others from now on."""
+        at = utc_now()
+        self._submit(
+            lambda history: note_tools_changed(history, attachment_attempt_id, server_name, at)
+        )
 
     def drain(self, timeout: float = DRAIN_SECONDS) -> History:
         """Return the report once everything recorded before this call is in it.
@@ -160,10 +190,10 @@ class Ledger:
         for changed in tuple(self._watchers):
             changed()
 
-    def _reduce(self, history: History, fact: _Served) -> History:
-        evidence = self._safe(fact.evidence)
-        if evidence.kind == EvidenceKind.TOOLS_LIST_OBSERVED and fact.tools:
-            evidence = _with_catalog(evidence, fact.tools)
+    def _reduce(self, history: History, fact: Evidence | Sighting) -> History:
+        evidence = self._safe(fact if isinstance(fact, Evidence) else fact.evidence())
+        if isinstance(fact, Sighting) and fact.served:
+            evidence = _with_catalog(evidence, fact.served)
         reduced, accepted = apply(history, evidence)
         if not accepted and evidence.is_observation and _is_traffic(evidence):
             return note_late_traffic(history, evidence.occurred_at)
@@ -179,7 +209,6 @@ def _with_catalog(evidence: Evidence, served: tuple[Mapping[str, Any], ...]) -> 
     tools = summarize(served, lambda tool: tokens.estimate_tool(tokens.tool_json(tool)))
     return evidence.updated(
         tools=tools,
-        tool_count=len(served),
         unnamed_tools=sum(not tool.name for tool in tools),
         tool_token_estimator=tokens.ESTIMATOR if any(t.estimated_tokens for t in tools) else "",
     )

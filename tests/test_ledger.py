@@ -1,14 +1,15 @@
 """The one door for evidence."""
 
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from kandev_nb import tokens
-from kandev_nb.attachment import Attempt, Evidence, History
+from kandev_nb.attachment import Attempt, Evidence, EvidenceKind, History
 from kandev_nb.attachment.model import utc_now
-from kandev_nb.ledger import Ledger
+from kandev_nb.ledger import Ledger, Sighting
 
 
 @pytest.fixture
@@ -22,6 +23,12 @@ def ledger() -> Iterator[Ledger]:
 def fact(kind: str = "delivered", **facts: object) -> Evidence:
     given = {"attachment_attempt_id": "a1", "server_name": "kandev", **facts}
     return Evidence.model_validate({**given, "kind": kind, "occurred_at": utc_now()})
+
+
+def listed(*tools: dict[str, object]) -> Sighting:
+    kind = EvidenceKind.TOOLS_LIST_OBSERVED
+    facts = {"tool_count": len(tools)}
+    return Sighting("a1", "kandev", kind, time.time_ns(), facts=facts, served=tools)
 
 
 @pytest.mark.req("EV-10")
@@ -127,7 +134,7 @@ def test_the_worker_makes_the_catalog_of_what_was_served(ledger: Ledger) -> None
         {"name": "a"},
     ]
 
-    ledger.record(fact("tools_list_observed"), served)
+    ledger.record(listed(*served))
 
     current = ledger.drain(10).current
     assert current
@@ -144,7 +151,7 @@ def test_without_a_tokenizer_the_catalog_has_no_numbers_and_no_estimator(
 ) -> None:
     monkeypatch.setattr(tokens, "estimate_tool", lambda _: None)
 
-    ledger.record(fact("tools_list_observed"), [{"name": "a"}])
+    ledger.record(listed({"name": "a"}))
 
     current = ledger.drain(10).current
     assert current

@@ -19,7 +19,13 @@ from kandev_nb.attachment.model import (
     ToolSummary,
 )
 from kandev_nb.attachment.reasons import ReasonCode
-from kandev_nb.attachment.reducer import apply, end_attempt, note_late_traffic, start_attempt
+from kandev_nb.attachment.reducer import (
+    apply,
+    end_attempt,
+    note_late_traffic,
+    note_tools_changed,
+    start_attempt,
+)
 from kandev_nb.attachment.sanitize import KnownSecrets, sanitize_summary, sanitize_target
 from kandev_nb.attachment.snapshot import decode_history, newer
 
@@ -45,6 +51,7 @@ __all__ = [
     "newer",
     "normalize_catalog",
     "note_late_traffic",
+    "note_tools_changed",
     "sanitize_summary",
     "sanitize_target",
     "start_attempt",

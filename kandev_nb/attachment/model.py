@@ -114,6 +114,13 @@ def utc_now() -> str:
     return rfc3339(datetime.now(UTC))
 
 
+def from_nanoseconds(moment: int) -> str:
+    """Return nanoseconds since the epoch in the form of :func:`rfc3339`, to the microsecond."""
+    seconds, rest = divmod(moment, 1_000_000_000)
+    whole = datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1000)
+    return rfc3339(whole)
+
+
 def later(a: str, b: str) -> bool:
     """Tell whether time ``a`` is after time ``b``; an empty time is before every other."""
     return a[:-1] > b[:-1]

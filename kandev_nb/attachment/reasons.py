@@ -44,6 +44,7 @@ class ReasonCode(StrEnum):
     CLOSED = "closed"
     ENDPOINT_FAILED = "endpoint_failed"
     INVALID_PROFILE = "invalid_profile"
+    INVALID_TOOL = "invalid_tool"
     INVALID_WORKDIR = "invalid_workdir"
     NOT_REACHED = "not_reached"
     PLATFORM_UNSUPPORTED = "platform_unsupported"
@@ -156,6 +157,10 @@ REASONS: Final[dict[str, Reason]] = {
     ReasonCode.INVALID_PROFILE: Reason(
         "The servers that were handed over cannot be read.",
         "Give a dict of name to entry, each with a command or a url.",
+    ),
+    ReasonCode.INVALID_TOOL: Reason(
+        "The function cannot be served as a tool.",
+        "Read the message; it names the function and what to change.",
     ),
     ReasonCode.INVALID_WORKDIR: Reason(
         "The working directory does not exist.",

@@ -125,6 +125,24 @@ def note_late_traffic(history: History, at: str) -> History:
     )
 
 
+def note_tools_changed(
+    history: History, attachment_attempt_id: str, server_name: str, at: str
+) -> History:
+    """Return the history with that row's catalog marked as older than the server's tools.
+
+    A row that holds no catalog, and one of another attempt than the current, is left alone.
+    """
+    attempt = history.current
+    if attempt is None or attempt.attachment_attempt_id != attachment_attempt_id:
+        return history
+    row = attempt.server(server_name)
+    if row is None or not row.tools_listed_at:
+        return history
+    changed = row.updated(tools_changed_at=at)
+    servers = tuple(changed if server is row else server for server in attempt.servers)
+    return history.updated(current=attempt.updated(servers=servers, updated_at=at))
+
+
 def _superseded(attempt: Attempt, at: str) -> Attempt:
     return attempt.updated(
         superseded_at=at,
