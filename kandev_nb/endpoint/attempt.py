@@ -6,78 +6,105 @@ a first connection after a reset. What it sees is told to the ledger as evidence
 
 import asyncio
 import secrets
-from dataclasses import dataclass
-from itertools import count
-from typing import Any, Final
+from collections.abc import Callable
+from contextlib import suppress
+from time import time_ns
+from typing import Final
 
-import mcp_types as types
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.subscriptions import InMemorySubscriptionBus
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from kandev_nb._version import __version__
-from kandev_nb.attachment import limits
-from kandev_nb.attachment.display import BUILT_IN
-from kandev_nb.attachment.model import utc_now
-from kandev_nb.endpoint.observe import ADMISSION, Admission, Observer, Record
+from kandev_nb.endpoint.announce import Announcer
+from kandev_nb.endpoint.connections import Admission, Connection, Connections
+from kandev_nb.endpoint.mcp_server import McpServer
+from kandev_nb.endpoint.observe import ADMISSION, Book, Observer
+from kandev_nb.endpoint.sse import MESSAGES, SseStream
 from kandev_nb.endpoint.tools import ToolSet
+
+CLOSE_GRACE: Final = 0.5
+"""Seconds between the end of an SSE stream and the evidence of it: the stream of a process that
+died ends a moment before its execution does, and then it is no evidence (EV-5)."""
 
 _SECRET_BYTES: Final = 24
 _SESSION_HEADER: Final = b"mcp-session-id"
-
-
-@dataclass
-class _Connection:
-    """One client with a session: our ID for it, and its HTTP requests that are under way."""
-
-    id: str
-    streams: int = 0
+_NOT_FOUND: Final = 404
+_METHOD_NOT_ALLOWED: Final = 405
+_GONE: Final = 410
+_UNAVAILABLE: Final = 503
 
 
 class AttemptEndpoint:
-    """Serves one attempt's tools over streamable HTTP, in both protocol eras on one URL."""
+    """Serves one attempt's tools: over streamable HTTP, in both protocol eras, and over SSE."""
 
-    def __init__(self, attachment_attempt_id: str, tools: ToolSet, record: Record) -> None:
+    def __init__(self, attachment_attempt_id: str, tools: ToolSet, book: Book) -> None:
         self.secret = secrets.token_urlsafe(_SECRET_BYTES)
-        self._observer = Observer(attachment_attempt_id, record)
+        self._tools = tools
+        self._observer = Observer(attachment_attempt_id, book, tools)
+        self._connections = Connections()
+        subscriptions = InMemorySubscriptionBus()
+        self._announcer = Announcer(self._connections, subscriptions)
+        self._server = McpServer(tools, self._observer, subscriptions)
         self._sessions = StreamableHTTPSessionManager(
-            _mcp_server(tools, self._observer),
-            session_idle_timeout=None,
-            max_sessions=None,
+            self._server, session_idle_timeout=None, max_sessions=None
         )
-        self._numbers = count(1)
-        self._connections: dict[bytes, _Connection] = {}
         self._started = asyncio.Event()
         self._ended = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._stop_watching: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
         """Make ready to serve."""
         self._task = asyncio.create_task(self._run())
         await self._started.wait()
+        loop = asyncio.get_running_loop()
+
+        def changed() -> None:
+            self._observer.tools_changed()
+            with suppress(RuntimeError):  # The loop ends with the interpreter.
+                loop.call_soon_threadsafe(self._announcer.announce)
+
+        self._stop_watching = self._tools.watch(changed)
 
     async def end(self) -> None:
         """End every connection; this is our own doing and so no evidence (EV-5)."""
+        self._stop_watching()
         self._ended.set()
+        self._announcer.end()
+        self._connections.end_streams()
         if self._task:
             await self._task
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one HTTP request that was let in.
+        """Serve one HTTP request that was let in. Its path begins behind the secret."""
+        path: str = scope["path"]
+        if path == "/mcp":
+            await self._serve_http(scope, receive, send)
+        elif path == "/sse" and scope["method"] == "GET":
+            await self._serve_stream(scope, receive, send)
+        elif path.startswith(MESSAGES) and (
+            opened := self._connections.stream(path.removeprefix(MESSAGES))
+        ):
+            connection, stream = opened
+            await stream.post(_admitted(scope, connection), receive, send)
+        else:
+            status = _METHOD_NOT_ALLOWED if path == "/sse" else _NOT_FOUND
+            await Response(status_code=status)(scope, receive, send)
+
+    async def _serve_http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve streamable HTTP.
 
         A session ID that this attempt did not give, another attempt's for example, is unknown.
         """
         session = dict(scope["headers"]).get(_SESSION_HEADER)
-        if session is not None and session not in self._connections:
-            await Response(status_code=404)(scope, receive, send)
+        connection = self._connections.of_session(session) if session else self._connections.admit()
+        if connection is None or (session is None and self._has_no_room(scope)):
+            status = _NOT_FOUND if session else _UNAVAILABLE
+            await Response(status_code=status)(scope, receive, send)
             return
-        if session is None:
-            connection = _Connection(f"mcp-{next(self._numbers)}")
-        else:
-            connection = self._connections[session]
-        scope = {**scope, ADMISSION: Admission(connection.id, utc_now())}
         answered = False
 
         async def noting(message: Message) -> None:
@@ -87,40 +114,61 @@ class AttemptEndpoint:
                 await self._note_response(scope, session, connection, message)
             await send(message)
 
-        connection.streams += 1
+        connection.requests += 1
         try:
-            await self._sessions.handle_request(scope, receive, noting)
+            await self._sessions.handle_request(_admitted(scope, connection), receive, noting)
         except RuntimeError:
             if answered or not self._ended.is_set():
                 raise
-            await Response(status_code=410)(scope, receive, send)
+            await Response(status_code=_GONE)(scope, receive, send)
         finally:
-            connection.streams -= 1
+            connection.requests -= 1
+
+    def _has_no_room(self, scope: Scope) -> bool:
+        """Tell whether the request would open a connection that has no room (EV-9)."""
+        version = Headers(scope=scope).get("mcp-protocol-version")
+        return version not in MODERN_PROTOCOL_VERSIONS and self._connections.is_full
 
     async def _note_response(
-        self, scope: Scope, session: bytes | None, connection: _Connection, message: Message
+        self, scope: Scope, session: bytes | None, connection: Connection, message: Message
     ) -> None:
         if message["status"] >= 300:
             return
-        if scope["method"] == "DELETE" and session in self._connections:
-            self._observer.closed(self._connections.pop(session).id)
-        elif session is None and (opened := dict(message["headers"]).get(_SESSION_HEADER)):
-            self._connections[opened] = connection
-            await self._end_surplus()
-
-    async def _end_surplus(self) -> None:
-        """Beyond the bound, end the oldest connection without an open stream (EV-9)."""
-        if len(self._connections) <= limits.OPEN_CONNECTIONS:
+        if scope["method"] == "DELETE" and session is not None:
+            self._connections.close_session(session)
+            self._observer.closed(connection, time_ns())
+        opened = dict(message["headers"]).get(_SESSION_HEADER)
+        if session is not None or opened is None:
             return
-        idle = (session for session, c in self._connections.items() if not c.streams)
-        if oldest := next(idle, None):
-            del self._connections[oldest]
-            await self._sessions.handle_request(_deletion(oldest), _no_body, _no_answer)
+        if surplus := self._connections.open_session(opened, connection):
+            await self._sessions.handle_request(_deletion(surplus), _no_body, _no_answer)
+
+    async def _serve_stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one SSE stream, and tell of its end unless that is our own doing."""
+        if self._connections.is_full:
+            await Response(status_code=_UNAVAILABLE)(scope, receive, send)
+            return
+        connection = self._connections.admit()
+        stream = SseStream(connection.id)
+        self._connections.open_stream(connection, stream)
+        try:
+            await stream.serve(self._server, scope, receive, send)
+        finally:
+            self._connections.close_stream(connection)
+        closed_at = time_ns()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), CLOSE_GRACE)
+        if not self._ended.is_set():
+            self._observer.closed(connection, closed_at)
 
     async def _run(self) -> None:
         async with self._sessions.run():
             self._started.set()
             await self._ended.wait()
+
+
+def _admitted(scope: Scope, connection: Connection) -> Scope:
+    return {**scope, ADMISSION: Admission(connection, time_ns())}
 
 
 def _deletion(session: bytes) -> Scope:
@@ -140,25 +188,3 @@ async def _no_body() -> Message:
 
 async def _no_answer(_: Message) -> None:
     return
-
-
-def _mcp_server(tools: ToolSet, observer: Observer) -> Server[Any]:
-    async def list_tools(
-        _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=tools.definitions())
-
-    async def call_tool(
-        _: ServerRequestContext[Any], params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        return await tools.call(params.name, params.arguments or {})
-
-    server: Server[Any] = Server(
-        BUILT_IN,
-        version=__version__,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        get_tool_input_schema=tools.schema,
-    )
-    server.middleware[:] = [observer]
-    return server

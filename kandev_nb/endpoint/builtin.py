@@ -11,7 +11,7 @@ import mcp_types as types
 
 from kandev_nb.attachment import History
 from kandev_nb.endpoint.plan import Plan
-from kandev_nb.endpoint.tools import Arguments, Tool, ToolError, ToolSet
+from kandev_nb.endpoint.tools import Arguments, Tool, ToolError, ToolRegistry
 
 _TASK: Final = {
     "type": "string",
@@ -19,6 +19,17 @@ _TASK: Final = {
 }
 _CONTENT: Final = {"type": "string", "description": "The whole plan, as Markdown."}
 _TITLE: Final = {"type": "string", "description": "Title of the plan."}
+
+
+BUILT_IN_NAMES: Final = (
+    "list_task_sessions_kandev",
+    "get_attachment_report_kandev",
+    "get_task_plan_kandev",
+    "create_task_plan_kandev",
+    "update_task_plan_kandev",
+    "delete_task_plan_kandev",
+)
+"""The names that no tool of a user may have."""
 
 
 class Desk(Protocol):
@@ -39,9 +50,9 @@ class Desk(Protocol):
         """The session's own report, with what was recorded so far."""
 
 
-def built_in_tools(desk: Desk) -> ToolSet:
+def built_in_tools(desk: Desk) -> ToolRegistry:
     """Return the tools that the Kandev endpoint serves to one session."""
-    return ToolSet(
+    return ToolRegistry(
         (
             *_session_tools(desk),
             *_plan_tools(desk),

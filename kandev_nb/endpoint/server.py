@@ -20,13 +20,12 @@ from starlette.types import Receive, Scope, Send
 from kandev_nb import logs, tokens
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.endpoint.attempt import AttemptEndpoint
-from kandev_nb.endpoint.observe import Record
+from kandev_nb.endpoint.observe import Book
 from kandev_nb.endpoint.tools import ToolSet
 from kandev_nb.errors import EndpointError
 
 _UNAUTHORIZED: Final = 401
 _FORBIDDEN: Final = 403
-_NOT_FOUND: Final = 404
 _GONE: Final = 410
 _MISDIRECTED: Final = 421
 _REMEMBERED_ENDS: Final = 1024
@@ -55,14 +54,16 @@ class EndpointServer:
         """Return the attempt's own URL. It holds the secret: never show or store it."""
         return f"{self.origin}/a/{endpoint.secret}/mcp"
 
-    async def open(
-        self, attachment_attempt_id: str, tools: ToolSet, record: Record
-    ) -> AttemptEndpoint:
+    def sse_url(self, endpoint: AttemptEndpoint) -> str:
+        """Return the attempt's own URL of the SSE transport, as secret as the other."""
+        return f"{self.origin}/a/{endpoint.secret}/sse"
+
+    async def open(self, attachment_attempt_id: str, tools: ToolSet, book: Book) -> AttemptEndpoint:
         """Serve a new attempt. Raises ``EndpointError`` when the server cannot listen."""
         async with self._starting:
             if self._server is None:
                 await self._start()
-        endpoint = AttemptEndpoint(attachment_attempt_id, tools, record)
+        endpoint = AttemptEndpoint(attachment_attempt_id, tools, book)
         await endpoint.start()
         self._attempts[_digest(endpoint.secret)] = endpoint
         return endpoint
@@ -82,21 +83,24 @@ class EndpointServer:
         admitted = self._admit(scope)
         if isinstance(admitted, int):
             await Response(status_code=admitted)(scope, receive, send)
-        else:
-            await admitted(scope, receive, send)
+            return
+        endpoint, prefix = admitted
+        path = scope["path"].removeprefix(prefix)
+        await endpoint({**scope, "path": path, "root_path": prefix}, receive, send)
 
-    def _admit(self, scope: Scope) -> AttemptEndpoint | int:
+    def _admit(self, scope: Scope) -> tuple[AttemptEndpoint, str] | int:
+        """Return the attempt that the request is for, and the prefix of its path."""
         headers = Headers(scope=scope)
         if not self._are(headers.getlist("host") or [""], self._hosts()):
             return _MISDIRECTED
         if not self._are(headers.getlist("origin"), [f"http://{host}" for host in self._hosts()]):
             return _FORBIDDEN
-        secret, path = _credential(scope["path"], headers)
+        secret, prefix = _credential(scope["path"], headers)
         digest = _digest(secret)
         endpoint = self._attempts.get(digest)
         if endpoint is None or not hmac.compare_digest(_digest(endpoint.secret), digest):
             return _GONE if digest in self._ended else _UNAUTHORIZED
-        return endpoint if path == "/mcp" else _NOT_FOUND
+        return endpoint, prefix
 
     @staticmethod
     def _are(given: Iterable[str], allowed: Collection[str]) -> bool:
@@ -150,12 +154,12 @@ def _loopback_socket() -> socket.socket:
 
 
 def _credential(path: str, headers: Headers) -> tuple[str, str]:
-    """Return the secret that a request carries, in its path or as bearer, and the rest."""
+    """Return the secret that a request carries, in its path or as bearer, and the path's prefix."""
     if path.startswith("/a/"):
-        secret, _, rest = path.removeprefix("/a/").partition("/")
-        return secret, f"/{rest}"
+        secret = path.removeprefix("/a/").partition("/")[0]
+        return secret, f"/a/{secret}"
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    return (token.strip() if scheme.lower() == "bearer" else ""), path
+    return (token.strip() if scheme.lower() == "bearer" else ""), ""
 
 
 def _digest(secret: str) -> bytes:

@@ -1,6 +1,8 @@
 """A real endpoint on loopback, its ledger, and clients that talk to it."""
 
-from collections.abc import AsyncIterator
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx2
@@ -12,6 +14,7 @@ from kandev_nb.endpoint import (
     AttemptEndpoint,
     EndpointServer,
     Plan,
+    ToolRegistry,
     ToolSet,
     built_in_tools,
     endpoint_server,
@@ -48,10 +51,10 @@ class House:
         self.ledger = Ledger()
         self.endpoints: list[AttemptEndpoint] = []
 
-    async def attempt(self, name: str, tools: ToolSet | None = None) -> AttemptEndpoint:
+    async def attempt(self, name: str, tools: ToolRegistry | None = None) -> AttemptEndpoint:
         self.ledger.start(Attempt(attachment_attempt_id=name, started_at=utc_now()))
         tools = tools or built_in_tools(FakeDesk(self.ledger))
-        endpoint = await self.server.open(name, tools, self.ledger.record)
+        endpoint = await self.server.open(name, ToolSet(tools), self.ledger)
         self.endpoints.append(endpoint)
         return endpoint
 
@@ -82,3 +85,13 @@ async def house() -> AsyncIterator[House]:
 async def http() -> AsyncIterator[httpx2.AsyncClient]:
     async with httpx2.AsyncClient(trust_env=False) as client:
         yield client
+
+
+async def reached(holds: Callable[[], bool], seconds: float = 10) -> bool:
+    """Tell whether something comes true in time, while the loop goes on."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(0.02)
+    return True

@@ -1,5 +1,6 @@
 """What the endpoint sees of real clients, and what it makes no claim about."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import httpx2
@@ -9,7 +10,7 @@ from mcp import Client
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from kandev_nb.endpoint import Tool, ToolError, ToolSet
+from kandev_nb.endpoint import Tool, ToolError, ToolRegistry
 from kandev_nb.tokens import ESTIMATOR, estimate_tool, tool_json
 from tests.endpoint.conftest import House
 
@@ -170,15 +171,16 @@ async def test_calling_an_unknown_tool_is_neither_use_nor_failure(house: House) 
         assert not house.row.used_at
 
 
-class BrokenTools(ToolSet):
+class BrokenTools(ToolRegistry):
     """Tools that cannot be listed while ``broken`` is set."""
 
     broken = True
 
-    def definitions(self) -> list[types.Tool]:
+    @property
+    def tools(self) -> Mapping[str, Tool]:
         if self.broken:
             raise RuntimeError("the secret is hunter2")
-        return []
+        return {}
 
 
 @pytest.mark.req("EV-3", "EV-4", "SA-1")
@@ -219,7 +221,7 @@ async def test_an_initialize_that_is_refused_here_fails_the_row_until_one_succee
         return await call_next(ctx)
 
     endpoint = await house.attempt("attempt-1")
-    endpoint._sessions.app.middleware.append(refuse)
+    endpoint._server.middleware.append(refuse)
     await http.post(house.server.url(endpoint), json=INITIALIZE, headers=ACCEPT)
     row = house.row
     assert row is not None
@@ -302,7 +304,7 @@ async def test_late_traffic_of_a_superseded_attempt_is_served_and_only_counted(
     assert {**after, "revision": 0} == {**before, "revision": 0}
 
 
-def echo_tools(*schema: Any) -> ToolSet:
+def echo_tools() -> ToolRegistry:
     async def call(arguments: Any) -> Any:
         match arguments.get("do"):
             case "fail":
@@ -325,13 +327,13 @@ def echo_tools(*schema: Any) -> ToolSet:
         "$defs": {"place": {"type": "object", "properties": {"x": {"type": "number"}}}},
     }
     definition = types.Tool(name="echo", input_schema={**root, "additionalProperties": False})
-    return ToolSet((Tool(definition, call),))
+    return ToolRegistry((Tool(definition, call),))
 
 
 @pytest.mark.parametrize(
     ("arguments", "answer"),
     [
-        ({"do": "x", "size": 1}, '{"do": "x", "size": 1}'),
+        ({"do": "x", "size": 1}, '{"do":"x","size":1}'),
         ({}, "missing required argument: do; missing required argument: size"),
         ({"do": "x"}, "missing required argument: size"),
         (

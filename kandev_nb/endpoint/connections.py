@@ -1,0 +1,94 @@
+"""The connections of one attempt: who is open, under an ID of our own made at admission.
+
+A client over streamable HTTP is open from the answer that gives it a session ID until its DELETE,
+one over SSE as long as its stream. Nothing expires: an idle client is not a gone one (EV-5).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import NamedTuple
+
+from mcp.server.session import ServerSession
+
+from kandev_nb.attachment import limits
+from kandev_nb.endpoint.sse import SseStream
+
+
+@dataclass(eq=False)
+class Connection:
+    """One client. ``requests`` counts its HTTP requests that are under way."""
+
+    id: str
+    requests: int = 0
+    session: ServerSession | None = None
+    """What its ``initialize`` was answered in; notifications of ours go out through it."""
+
+
+class Admission(NamedTuple):
+    """What was known of a request when it was let in, ``at`` nanoseconds since the epoch."""
+
+    connection: Connection
+    at: int
+
+
+class Connections:
+    """The open connections of one attempt, the oldest first."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+        self._sessions: dict[bytes, Connection] = {}
+        self._streams: dict[str, tuple[Connection, SseStream]] = {}
+
+    def __iter__(self) -> Iterator[Connection]:
+        yield from self._sessions.values()
+        yield from (connection for connection, _ in self._streams.values())
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no other client has room: the bound is reached and all have a stream open."""
+        open_now = len(self._sessions) + len(self._streams)
+        return open_now >= limits.OPEN_CONNECTIONS and self._oldest_idle() is None
+
+    def admit(self) -> Connection:
+        """Return a connection for a client that has none yet."""
+        return Connection(f"mcp-{next(self._numbers)}")
+
+    def of_session(self, session_id: bytes) -> Connection | None:
+        """Return the connection that this session ID was given to."""
+        return self._sessions.get(session_id)
+
+    def open_session(self, session_id: bytes, connection: Connection) -> bytes | None:
+        """Remember the session; return the one that must go for it (EV-9), already forgotten."""
+        self._sessions[session_id] = connection
+        if len(self._sessions) + len(self._streams) <= limits.OPEN_CONNECTIONS:
+            return None
+        surplus = self._oldest_idle()
+        if surplus is not None:
+            del self._sessions[surplus]
+        return surplus
+
+    def close_session(self, session_id: bytes) -> None:
+        """Forget the session."""
+        self._sessions.pop(session_id, None)
+
+    def open_stream(self, connection: Connection, stream: SseStream) -> None:
+        """Remember an SSE stream."""
+        self._streams[connection.id] = connection, stream
+
+    def stream(self, connection_id: str) -> tuple[Connection, SseStream] | None:
+        """Return the open SSE stream of that connection."""
+        return self._streams.get(connection_id)
+
+    def close_stream(self, connection: Connection) -> None:
+        """Forget the stream."""
+        self._streams.pop(connection.id, None)
+
+    def end_streams(self) -> None:
+        """End every SSE stream."""
+        for _, stream in self._streams.values():
+            stream.end()
+
+    def _oldest_idle(self) -> bytes | None:
+        idle = (session for session, c in self._sessions.items() if not c.requests)
+        return next(idle, None)

@@ -1,0 +1,122 @@
+"""From what a tool returns to what its caller is sent (MCP, "Tool Result").
+
+Text stays text; an image, a matplotlib figure or an axes of one becomes a PNG; MCP content blocks
+are passed on; a list that holds any of these becomes one block each; everything else is JSON.
+"""
+
+import base64
+import inspect
+import io
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple, Self
+
+import mcp_types as types
+from pydantic_core import PydanticSerializationError, to_json
+
+Block = (
+    types.TextContent
+    | types.ImageContent
+    | types.AudioContent
+    | types.ResourceLink
+    | types.EmbeddedResource
+)
+_BLOCKS: Final = (
+    types.TextContent,
+    types.ImageContent,
+    types.AudioContent,
+    types.ResourceLink,
+    types.EmbeddedResource,
+)
+_PNG_MODES: Final = ("1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA")
+
+
+class NotAResult(TypeError):  # noqa: N818 - it says what the value is
+    """The value is neither text, nor JSON, nor an image; the message says what it is."""
+
+
+class Content(NamedTuple):
+    """The content blocks of one result."""
+
+    blocks: tuple[Block, ...]
+
+    @classmethod
+    def text(cls, text: str) -> Self:
+        """Return content of one text."""
+        return cls((types.TextContent(type="text", text=text),))
+
+
+def content_of(value: object) -> Content:
+    """Return the content that stands for ``value``. Raises :class:`NotAResult`."""
+    if isinstance(value, list | tuple) and any(_is_block(item) for item in value):
+        return Content(tuple(_block(item) for item in value))
+    return Content((_block(value),))
+
+
+def text_of(value: object) -> str:
+    """Return text as it is and anything else as JSON. Raises :class:`NotAResult`.
+
+    What is no number in JSON (NaN, infinity) becomes null; arrays and scalars of numpy and pandas
+    become lists and numbers.
+    """
+    if isinstance(value, str):
+        return value
+    if inspect.iscoroutine(value):
+        value.close()
+        raise NotAResult("it returned a coroutine; define it with async def")
+    try:
+        return to_json(value, fallback=_plain, inf_nan_mode="null").decode()
+    except (PydanticSerializationError, ValueError, RecursionError) as error:
+        what = type(value).__name__
+        raise NotAResult(f"it returned neither text, JSON nor an image but {what}") from error
+
+
+def error_result(message: str) -> types.CallToolResult:
+    """Return a result that tells the model what went wrong (MCP, "Error Handling")."""
+    return types.CallToolResult(content=list(Content.text(message).blocks), is_error=True)
+
+
+def _block(value: object) -> Block:
+    if isinstance(value, _BLOCKS):
+        return value
+    if (png := _png(value)) is not None:
+        data = base64.b64encode(png).decode("ascii")
+        return types.ImageContent(type="image", data=data, mime_type="image/png")
+    return types.TextContent(type="text", text=text_of(value))
+
+
+def _is_block(value: object) -> bool:
+    return isinstance(value, (*_BLOCKS, *_loaded("PIL.Image", "Image"), *_figures()))
+
+
+def _png(value: Any) -> bytes | None:
+    written = io.BytesIO()
+    if _is_a(value, _loaded("PIL.Image", "Image")):
+        (value if value.mode in _PNG_MODES else value.convert("RGB")).save(written, format="PNG")
+    elif _is_a(value, _figures()):
+        value.figure.savefig(written, format="png", bbox_inches="tight")
+    else:
+        return None
+    return written.getvalue()
+
+
+def _is_a(value: object, classes: Iterable[type]) -> bool:
+    return isinstance(value, tuple(classes))
+
+
+def _figures() -> Iterable[type]:
+    yield from _loaded("matplotlib.figure", "Figure")
+    yield from _loaded("matplotlib.axes", "Axes")
+
+
+def _loaded(module: str, name: str) -> Iterator[type]:
+    """Yield a class whose library is loaded: else no value can be of it."""
+    found = getattr(sys.modules.get(module), name, None)
+    if isinstance(found, type):
+        yield found
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError
