@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kandev_nb.agents.turn import PromptResult
     from kandev_nb.attachment import History
     from kandev_nb.controller import Controller, Session, Task
+    from kandev_nb.endpoint.tools import ToolError
 
 __all__ = [
     "AgentError",
@@ -41,6 +42,7 @@ __all__ = [
     "Session",
     "StoreError",
     "Task",
+    "ToolError",
     "Unsupported",
     "WaitTimeout",
     "__version__",
@@ -52,6 +54,7 @@ _ROOMS = {
     "PromptResult": "kandev_nb.agents.turn",
     "Session": "kandev_nb.controller",
     "Task": "kandev_nb.controller",
+    "ToolError": "kandev_nb.endpoint.tools",
     "__version__": "kandev_nb._version",
 }
 

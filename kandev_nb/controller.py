@@ -10,14 +10,22 @@ import logging
 import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, overload
 
 from kandev_nb import logs, runtime
 from kandev_nb.agents.output import RecentOutput
 from kandev_nb.agents.turn import PromptResult
 from kandev_nb.attachment import History, ReasonCode, ServerAttachment, View
-from kandev_nb.endpoint import endpoint_server
+from kandev_nb.endpoint import (
+    BUILT_IN_NAMES,
+    TOOL_TIMEOUT,
+    Tool,
+    ToolRegistry,
+    endpoint_server,
+    tool_from,
+)
 from kandev_nb.errors import ConfigError
+from kandev_nb.health import Health, examine
 from kandev_nb.session.core import SessionCore
 from kandev_nb.session.launch import Command, Launch, Servers, read_launch, seconds, text, wrong
 from kandev_nb.session.task import TaskCore
@@ -32,11 +40,95 @@ START_TIMEOUT: Final = 60.0
 PROMPT_TIMEOUT: Final = 300.0
 WAIT_TIMEOUT: Final = 30.0
 CLOSE_TIMEOUT: Final = 15.0
+HEALTH_TIMEOUT: Final = 10.0
 
 Unsubscribe = Callable[[], None]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Controller:
+class _OffersTools:
+    """What a controller and a session have in common: tools of the user's own."""
+
+    def __init__(self, tools: ToolRegistry) -> None:
+        self._tools = tools
+
+    @overload
+    def tool(
+        self,
+        function: Function,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        timeout: float | None = TOOL_TIMEOUT,
+    ) -> Function: ...
+
+    @overload
+    def tool(
+        self,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        timeout: float | None = TOOL_TIMEOUT,
+    ) -> Callable[[Function], Function]: ...
+
+    def tool(
+        self,
+        function: Function | None = None,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        timeout: float | None = TOOL_TIMEOUT,
+    ) -> Function | Callable[[Function], Function]:
+        """Serve a typed Python function as a tool, from now on; used as a decorator.
+
+        Its signature and docstring make the schema. It returns text, a JSON value, an image (PIL,
+        matplotlib), MCP content blocks or a list of these. What it raises is told to the model
+        without a traceback; raise :class:`kandev_nb.ToolError` to choose the words. An ordinary
+        function runs in a thread, a coroutine function in a loop of the tools' own.
+
+        Registering another function under the name takes the tool's place: running a cell again is
+        fine. The function itself stays as it is and can be called in the notebook.
+
+        Args:
+            function: the function, when the decorator is used without arguments.
+            name: what the tool is called; the function's name when left out.
+            description: what the model reads; the docstring when left out.
+            timeout: seconds that a call may take, ``None`` for no bound.
+
+        Raises:
+            ConfigError: the function cannot become a tool (``invalid_tool``).
+        """
+        bound = seconds(timeout)
+
+        def register(function: Function) -> Function:
+            tool = tool_from(function, name=name, description=description, timeout=bound)
+            self._put(tool)
+            return function
+
+        return register if function is None else register(function)
+
+    def remove_tool(self, name: str) -> None:
+        """Serve that tool no more. Raises ``ConfigError`` when none of that name is registered."""
+        if not self._tools.take(name):
+            known = ", ".join(sorted(self._tools.tools)) or "none"
+            raise ConfigError(
+                f"No tool {name!r} was registered here. Registered: {known}.",
+                reason_code=ReasonCode.INVALID_TOOL,
+            )
+
+    def _put(self, tool: Tool) -> None:
+        if tool.name in BUILT_IN_NAMES:
+            raise ConfigError(
+                f"{tool.name!r} is a tool of Kandev's own. Give yours another name with name=.",
+                reason_code=ReasonCode.INVALID_TOOL,
+            )
+        self._tools.put(tool)
+
+
+class Controller(_OffersTools):
     """Runs agents for this kernel and keeps what each session attached.
 
     Use it as a context manager, or keep it in a variable: a controller that nothing refers to any
@@ -46,6 +138,7 @@ class Controller:
 
     def __init__(self) -> None:
         logs.restrain()
+        super().__init__(ToolRegistry())
         self._tasks: dict[str, Task] = {}
         self._cores: list[TaskCore] = []
         self.aio = AsyncController(self._cores)
@@ -60,9 +153,14 @@ class Controller:
         """Return the open task of that title; a new one when there is none."""
         task = self._tasks.get(text(title, "The title"))
         if task is None or not task._core.is_open:
-            task = self._tasks[title] = Task(TaskCore(title))
+            task = self._tasks[title] = Task(TaskCore(title, self._tools))
             self._cores.append(task._core)
         return task
+
+    def health(self) -> Health:
+        """Return what this process carries now, and what is amiss with it."""
+        sessions = sum(session.is_open for core in self._cores for session in core.sessions)
+        return runtime.call(lambda: examine(sessions), timeout=HEALTH_TIMEOUT, what="health")
 
     def close(self, *, timeout: float | None = CLOSE_TIMEOUT) -> None:
         """Close every session of every task."""
@@ -208,13 +306,14 @@ class AsyncTask:
         return self._task._session(session)
 
 
-class Session:
+class Session(_OffersTools):
     """One conversation with one agent, and what it attached. Made by :meth:`Task.start`.
 
     As the last line of a cell it shows its servers, live.
     """
 
     def __init__(self, task: Task, core: SessionCore) -> None:
+        super().__init__(core.tools)
         self._core = core
         self.task = task
         self.aio = AsyncSession(core)
@@ -318,6 +417,11 @@ class Session:
     def close(self, *, timeout: float | None = CLOSE_TIMEOUT) -> None:
         """End the agent. The report stays readable; rows keep their status."""
         runtime.call(self._core.close, timeout=seconds(timeout), what="close")
+
+    def _put(self, tool: Tool) -> None:
+        if not self._core.is_open:
+            raise self._core.over()
+        super()._put(tool)
 
     def _row(self, name: str) -> ServerAttachment:
         attempt = self.report.current

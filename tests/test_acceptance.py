@@ -204,10 +204,10 @@ def test_the_built_in_tools_reach_the_sessions_own_task(task: Task, kandev: Cont
         f'call kandev get_task_plan_kandev {{"task_id": "{foreign.task_id}"}}'
     ).text
 
-    assert '"title": "Fix"' in plan
-    assert '"content": "1. Look."' in plan
-    assert '"name": "writer"' in listed
-    assert '"is_current": true' in listed
+    assert '"title":"Fix"' in plan
+    assert '"content":"1. Look."' in plan
+    assert '"name":"writer"' in listed
+    assert '"is_current":true' in listed
     assert "task_id is not your own task" in refused
 
 

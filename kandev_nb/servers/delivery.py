@@ -27,6 +27,8 @@ class Decision(NamedTuple):
     row: str
     outcome: EvidenceKind = EvidenceKind.DELIVERED
     reason_code: str = ""
+    changes_transport: bool = False
+    """Whether the entry goes over another transport than it was configured with."""
 
     @property
     def delivers(self) -> bool:
@@ -67,16 +69,23 @@ def acp_server(entry: ServerEntry) -> dict[str, Any]:
     }
 
 
-def built_in_entry(url: str) -> ServerEntry:
-    """Return the entry of the built-in server, at its attempt's own URL."""
-    return ServerEntry(name=BUILT_IN, type="http", url=url)
+def built_in_entries(url: str, sse_url: str) -> tuple[ServerEntry, ServerEntry]:
+    """Return the built-in server at its attempt's own URLs, the preferred transport first."""
+    return (
+        ServerEntry(name=BUILT_IN, type="http", url=url),
+        ServerEntry(name=BUILT_IN, type="sse", url=sse_url),
+    )
 
 
-def decide_built_in(entry: ServerEntry, transports: Transports) -> Decision:
-    """Return the decision for the built-in server; the agent must take HTTP servers."""
-    if transports.http:
-        return Decision(entry, BUILT_IN)
-    return Decision(entry, BUILT_IN, EvidenceKind.FILTERED, ReasonCode.HTTP_UNSUPPORTED)
+def decide_built_in(entries: Iterable[ServerEntry], transports: Transports) -> Decision:
+    """Return the decision for the built-in server: the first transport that the agent takes."""
+    preferred, *others = entries
+    if not _unsupported(preferred, transports):
+        return Decision(preferred, BUILT_IN)
+    for entry in others:
+        if not _unsupported(entry, transports):
+            return Decision(entry, BUILT_IN, changes_transport=True)
+    return Decision(preferred, BUILT_IN, EvidenceKind.FILTERED, ReasonCode.HTTP_UNSUPPORTED)
 
 
 def _decide(entry: ServerEntry, row: str, transports: Transports) -> Decision:

@@ -41,8 +41,9 @@ class AttemptRecorder:
     def delivered_all(self, decisions: Iterable[Decision]) -> None:
         """The session request with these servers has been written to the agent."""
         self.delivered = tuple(decision.row for decision in decisions if decision.delivers)
+        changed = {d.row: d.entry.transport for d in decisions if d.changes_transport}
         for row in self.delivered:
-            self._tell(EvidenceKind.DELIVERED, server_name=row)
+            self._tell(EvidenceKind.DELIVERED, server_name=row, transport=changed.get(row, ""))
 
     def accepted(self, acp_session_id: str) -> None:
         """The agent answered the session request with success."""

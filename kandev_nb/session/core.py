@@ -17,16 +17,22 @@ from kandev_nb.agents.faults import exit_words
 from kandev_nb.agents.output import RecentOutput
 from kandev_nb.agents.turn import PromptResult
 from kandev_nb.attachment import Attempt, History, Provenance, ReasonCode
-from kandev_nb.attachment.display import View, display
+from kandev_nb.attachment.display import BUILT_IN, View, display
 from kandev_nb.attachment.model import utc_now
-from kandev_nb.endpoint import AttemptEndpoint, EndpointServer, built_in_tools
+from kandev_nb.endpoint import (
+    AttemptEndpoint,
+    EndpointServer,
+    ToolRegistry,
+    ToolSet,
+    built_in_tools,
+)
 from kandev_nb.errors import AgentError, KandevError
 from kandev_nb.ledger import Ledger, Subscriber
 from kandev_nb.servers import (
     ServerEntry,
     Transports,
     acp_server,
-    built_in_entry,
+    built_in_entries,
     decide,
     decide_built_in,
     row_names,
@@ -64,6 +70,8 @@ class SessionCore:
         _live.add(self)
         self.ledger = Ledger()
         self.ledger.protect(_known_secrets(launch))
+        self.tools = ToolRegistry()
+        self._tool_set = ToolSet(built_in_tools(SessionDesk(self)), task.tools, self.tools)
         self._endpoints = endpoints
         self._endpoint: AttemptEndpoint | None = None
         self._recorder: AttemptRecorder | None = None
@@ -158,11 +166,13 @@ class SessionCore:
         self._executions += 1
         recorder = self._recorder = self._new_attempt(execution_id)
         self._endpoint = await self._endpoints.open(
-            recorder.attempt_id, built_in_tools(SessionDesk(self)), self.ledger.record
+            recorder.attempt_id, self._tool_set, self.ledger
         )
         self.ledger.protect((self._endpoint.secret,))
-        built_in = built_in_entry(self._endpoints.url(self._endpoint))
-        recorder.configured(built_in.name, built_in, "kandev")
+        built_in = built_in_entries(
+            self._endpoints.url(self._endpoint), self._endpoints.sse_url(self._endpoint)
+        )
+        recorder.configured(BUILT_IN, built_in[0], "kandev")
         servers = self.launch.servers
         for row, entry in zip(row_names(servers), servers, strict=True):
             recorder.configured(row, entry, "profile")
@@ -177,7 +187,9 @@ class SessionCore:
         )
         await self._open_acp_session(recorder, built_in)
 
-    async def _open_acp_session(self, recorder: AttemptRecorder, built_in: ServerEntry) -> None:
+    async def _open_acp_session(
+        self, recorder: AttemptRecorder, built_in: tuple[ServerEntry, ...]
+    ) -> None:
         assert self._agent is not None
         offered = self._agent.mcp_capabilities
         transports = Transports(http=offered.http, sse=offered.sse)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import anyio.to_thread
 
 from kandev_nb.attachment import History
-from kandev_nb.endpoint import Plan
+from kandev_nb.endpoint import Plan, ToolRegistry
 from kandev_nb.session.identity import new_id
 
 if TYPE_CHECKING:
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class TaskCore:
     """What the user wants done. It owns its sessions, the ended ones too."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, tools: ToolRegistry) -> None:
         self.title = title
+        self.tools = tools
         self.task_id = new_id("task")
         self.plan = Plan()
         self.sessions: list[SessionCore] = []

@@ -1,6 +1,7 @@
 """The public API as a type checker sees it; checked by mypy, never run."""
 
-from typing import assert_type
+from collections.abc import Coroutine
+from typing import Any, assert_type
 
 import pandas as pd
 
@@ -21,6 +22,19 @@ def synchronous() -> None:
         assert_type(session.servers(), pd.DataFrame)
         unsubscribe = session.subscribe(lambda history: print(history.revision))  # noqa: T201
         unsubscribe()
+        assert_type(kandev.health().tools_overdue, tuple[str, ...])
+
+        @session.tool
+        def add(a: int, b: int) -> int:
+            return a + b
+
+        @kandev.tool(name="wait", timeout=None)
+        async def wait_for_it(seconds: float) -> None: ...
+
+        assert_type(add(1, 2), int)
+        assert_type(session.tool(add, name="plus")(1, 2), int)
+        assert_type(wait_for_it(1), Coroutine[Any, Any, None])
+        session.remove_tool("plus")
         session.close()
 
 
