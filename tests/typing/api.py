@@ -1,7 +1,6 @@
 """The public API as a type checker sees it; checked by mypy, never run."""
 
-from collections.abc import Coroutine
-from typing import Any, assert_type
+from typing import assert_type
 
 import pandas as pd
 
@@ -33,7 +32,6 @@ def synchronous() -> None:
 
         assert_type(add(1, 2), int)
         assert_type(session.tool(add, name="plus")(1, 2), int)
-        assert_type(wait_for_it(1), Coroutine[Any, Any, None])
         session.remove_tool("plus")
         session.close()
 
