@@ -6,65 +6,36 @@ report, and hands that to the subscribers. One ledger belongs to one session.
 """
 
 import logging
-import queue
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from time import monotonic
+from typing import Any, Final, TypeVar
 
-from kandev_nb import tokens
 from kandev_nb.attachment import (
     Attempt,
     Evidence,
     History,
     apply,
+    apply_repeated,
     end_attempt,
     note_late_traffic,
-    note_tools_changed,
     start_attempt,
 )
-from kandev_nb.attachment.catalog import summarize
-from kandev_nb.attachment.model import NOTHING_STARTED, EvidenceKind, from_nanoseconds, utc_now
+from kandev_nb.attachment.model import NOTHING_STARTED, EvidenceKind, utc_now
 from kandev_nb.attachment.sanitize import KnownSecrets, sanitize_summary
+from kandev_nb.sighting import Fact, Sighting, Unread, Writer, in_runs
 
 _log = logging.getLogger("kandev_nb.ledger")
 
+T = TypeVar("T")
 Subscriber = Callable[[History], None]
+
+_PACE: Final = 0.01
+"""Seconds between two batches: what comes quickly is reduced and told together."""
 
 DRAIN_SECONDS: Final = 2.0
 """How long a reader waits for what was recorded before it asked."""
-
-
-class Sighting(NamedTuple):
-    """What an endpoint saw, not yet written out: that is the worker's part, not a request's.
-
-    ``at`` and ``requested_at`` are nanoseconds since the epoch (0 for none); ``served`` are the
-    wire tools behind a ``tools_list_observed``; ``facts`` are other fields of :class:`Evidence`.
-    """
-
-    attachment_attempt_id: str
-    server_name: str
-    kind: EvidenceKind
-    at: int
-    requested_at: int = 0
-    connection_id: str = ""
-    facts: Mapping[str, Any] = MappingProxyType({})
-    served: tuple[Mapping[str, Any], ...] = ()
-
-    def evidence(self) -> Evidence:
-        """Return the evidence, without a catalog."""
-        return Evidence(
-            attachment_attempt_id=self.attachment_attempt_id,
-            server_name=self.server_name,
-            kind=self.kind,
-            occurred_at=from_nanoseconds(self.at),
-            requested_at=from_nanoseconds(self.requested_at) if self.requested_at else "",
-            connection_id=self.connection_id,
-            **self.facts,
-        )
-
-
-_Change = Callable[[History], History]
 
 
 class Ledger:
@@ -77,10 +48,11 @@ class Ledger:
     def __init__(self) -> None:
         self._history = NOTHING_STARTED
         self._secrets = KnownSecrets(())
-        self._facts: queue.SimpleQueue[_Change | None] = queue.SimpleQueue()
+        self._facts: deque[Fact | Unread] = deque()
+        self._writer = Writer()
         self._changed = threading.Condition()
-        self._recorded = 0
-        self._reduced = 0
+        self._readers: deque[threading.Event] = deque()
+        self._is_idle = False
         self._closed = False
         self._subscriptions: list[_Subscription] = []
         self._watchers: list[Callable[[], None]] = []
@@ -102,32 +74,34 @@ class Ledger:
 
     def start(self, attempt: Attempt) -> None:
         """Make ``attempt`` the current one."""
-        self._submit(lambda history: start_attempt(history, attempt))
+        self.record(lambda history: start_attempt(history, attempt))
 
     def end(self, attachment_attempt_id: str, reason: str) -> None:
         """Mark the attempt as ended, now."""
         at = utc_now()
-        self._submit(lambda history: end_attempt(history, attachment_attempt_id, at, reason))
+        self.record(lambda history: end_attempt(history, attachment_attempt_id, at, reason))
 
-    def record(self, fact: Evidence | Sighting) -> None:
-        """Take one fact."""
-        self._submit(lambda history: self._reduce(history, fact))
-
-    def tools_changed(self, attachment_attempt_id: str, server_name: str) -> None:
-        """Note that the server's tools are others from now on."""
-        at = utc_now()
-        self._submit(
-            lambda history: note_tools_changed(history, attachment_attempt_id, server_name, at)
-        )
+    def record(self, fact: Fact | Unread) -> None:
+        """Take one fact, or what the worker can read some from."""
+        # A request comes through here. The worker says that it is idle before it looks once more.
+        self._facts.append(fact)
+        if self._is_idle:
+            with self._changed:
+                self._changed.notify_all()
 
     def drain(self, timeout: float = DRAIN_SECONDS) -> History:
         """Return the report once everything recorded before this call is in it.
 
         After ``timeout`` seconds the report is returned as it is.
         """
+        reduced = threading.Event()
         with self._changed:
-            wanted = self._recorded
-            self._changed.wait_for(lambda: self._reduced >= wanted, timeout)
+            self._readers.append(reduced)
+            self._changed.notify_all()
+        if self._closed:
+            self._worker.join(timeout)
+        else:
+            reduced.wait(timeout)
         return self._history
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
@@ -156,33 +130,70 @@ class Ledger:
 
     def close(self) -> None:
         """Reduce what was recorded, deliver it, and end the threads."""
-        self._closed = True
-        self._facts.put(None)
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
         self._worker.join(DRAIN_SECONDS)
         for subscription in self._subscriptions:
             subscription.close()
 
-    def _submit(self, change: _Change) -> None:
-        with self._changed:
-            self._recorded += 1
-            self._facts.put(change)
-
     def _work(self) -> None:
-        while (change := self._facts.get()) is not None:
-            try:
-                self._apply(change)
-            except BaseException as error:  # noqa: BLE001 - one fact must not end the worker
-                _log.warning("a fact could not be recorded: %s", type(error).__name__)
-            with self._changed:
-                self._reduced += 1
-                self._changed.notify_all()
+        goes_on, ended_at = True, -_PACE
+        while goes_on:
+            goes_on = self._rest(ended_at + _PACE - monotonic())
+            # What a reader waits for was recorded before it came.
+            readers = _taken(self._readers)
+            self._reduce_all(_taken(self._facts))
+            for reduced in readers:
+                reduced.set()
+            ended_at = monotonic()
 
-    def _apply(self, change: _Change) -> None:
-        changed = change(self._history)
-        if changed is self._history:
-            return
-        self._history = changed.updated(revision=self._history.revision + 1)
-        self._tell()
+    def _rest(self, pause: float) -> bool:
+        """Wait until there is something to do; tell whether the ledger is still open.
+
+        What comes within ``pause`` seconds of the last batch is one batch, unless a reader waits.
+        """
+        with self._changed:
+            if pause > 0:
+                self._changed.wait_for(lambda: self._readers or self._closed, pause)
+            self._is_idle = True
+            self._changed.wait_for(lambda: self._facts or self._readers or self._closed)
+            self._is_idle = False
+            return not self._closed
+
+    def _reduce_all(self, batch: Iterable[Fact | Unread]) -> None:
+        before = self._history
+        for run in in_runs(self._read(batch), lambda: self._history.current):
+            self._guarded(self._apply, run)
+        if self._history is not before:
+            self._guarded(self._tell)
+
+    @staticmethod
+    def _read(batch: Iterable[Fact | Unread]) -> Iterator[Fact]:
+        for fact in batch:
+            if not isinstance(fact, Unread):
+                yield fact
+                continue
+            try:
+                yield from list(fact.read())
+            except Exception as error:  # noqa: BLE001 - one fact must not end the worker
+                _log.warning("a request could not be observed: %s", type(error).__name__)
+
+    def _guarded(self, step: Callable[..., None], *values: Any) -> None:
+        try:
+            step(*values)
+        except BaseException as error:  # noqa: BLE001 - as above
+            _log.warning("a fact could not be recorded: %s", type(error).__name__)
+
+    def _apply(self, run: list[Fact]) -> None:
+        history = self._history
+        sightings = [fact for fact in run if isinstance(fact, Sighting)]
+        if len(sightings) > 1:
+            changed = apply_repeated(history, [self._writer.evidence(s) for s in sightings])
+        else:
+            changed = self._reduce(history, run[0])
+        if changed is not history:
+            self._history = changed.updated(revision=history.revision + len(run))
 
     def _tell(self) -> None:
         for subscription in tuple(self._subscriptions):
@@ -190,10 +201,12 @@ class Ledger:
         for changed in tuple(self._watchers):
             changed()
 
-    def _reduce(self, history: History, fact: Evidence | Sighting) -> History:
-        evidence = self._safe(fact if isinstance(fact, Evidence) else fact.evidence())
-        if isinstance(fact, Sighting) and fact.served:
-            evidence = _with_catalog(evidence, fact.served)
+    def _reduce(self, history: History, fact: Fact) -> History:
+        if isinstance(fact, Sighting):
+            fact = self._writer.evidence(fact)
+        if not isinstance(fact, Evidence):
+            return fact(history)
+        evidence = self._safe(fact)
         reduced, accepted = apply(history, evidence)
         if not accepted and evidence.is_observation and _is_traffic(evidence):
             return note_late_traffic(history, evidence.occurred_at)
@@ -205,13 +218,9 @@ class Ledger:
         return evidence.updated(summary=self.redact(evidence.summary))
 
 
-def _with_catalog(evidence: Evidence, served: tuple[Mapping[str, Any], ...]) -> Evidence:
-    tools = summarize(served, lambda tool: tokens.estimate_tool(tokens.tool_json(tool)))
-    return evidence.updated(
-        tools=tools,
-        unnamed_tools=sum(not tool.name for tool in tools),
-        tool_token_estimator=tokens.ESTIMATOR if any(t.estimated_tokens for t in tools) else "",
-    )
+def _taken(queue: deque[T]) -> list[T]:
+    """Empty a queue that others may append to meanwhile."""
+    return [queue.popleft() for _ in range(len(queue))]
 
 
 def _is_traffic(evidence: Evidence) -> bool:

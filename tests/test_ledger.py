@@ -9,7 +9,8 @@ import pytest
 from kandev_nb import tokens
 from kandev_nb.attachment import Attempt, Evidence, EvidenceKind, History
 from kandev_nb.attachment.model import utc_now
-from kandev_nb.ledger import Ledger, Sighting
+from kandev_nb.ledger import Ledger
+from kandev_nb.sighting import Sighting
 
 
 @pytest.fixture

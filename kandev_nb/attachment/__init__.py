@@ -21,6 +21,7 @@ from kandev_nb.attachment.model import (
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.attachment.reducer import (
     apply,
+    apply_repeated,
     end_attempt,
     note_late_traffic,
     note_tools_changed,
@@ -44,6 +45,7 @@ __all__ = [
     "ToolSummary",
     "View",
     "apply",
+    "apply_repeated",
     "decode_history",
     "display",
     "end_attempt",

@@ -48,6 +48,30 @@ def normalize_catalog(tools: Iterable[ToolSummary], total: int) -> Catalog:
     A schema that does not fit its own limit, or what the earlier ones left of the common limit, is
     left out whole and marked; a later, smaller one may still fit.
     """
+    known = _normalized.get(id(tools))
+    if known is not None and known.tools is tools and known.total == total:
+        return known.catalog
+    catalog = _normalize(tools, total)
+    if isinstance(tools, tuple):
+        if len(_normalized) >= _REMEMBERED:
+            _normalized.clear()
+        _normalized[id(tools)] = _Normalized(tools, total, catalog)
+    return catalog
+
+
+class _Normalized(NamedTuple):
+    tools: tuple[ToolSummary, ...]
+    total: int
+    catalog: Catalog
+
+
+# An agent asks for the same list again and again, and measuring its schemas costs the most. The
+# tuple is kept with its catalog, so that no other can have its identity; it never changes.
+_normalized: Final[dict[int, _Normalized]] = {}
+_REMEMBERED: Final = 16
+
+
+def _normalize(tools: Iterable[ToolSummary], total: int) -> Catalog:
     named = sorted((tool for tool in tools if tool.name), key=lambda tool: tool.name)
     room = limits.SCHEMAS_BYTES
     kept: list[ToolSummary] = []

@@ -5,7 +5,7 @@ order give the same report. What it does not know it stores and otherwise leaves
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from kandev_nb.attachment import limits, timeline
@@ -90,16 +90,32 @@ def apply(history: History, evidence: Evidence) -> tuple[History, bool]:
     event = _clean(evidence, attempt)
     kept = timeline.append(timeline.Timeline(attempt.evidence, attempt.evidence_dropped), event)
     servers = _with_row(attempt, event) if event.server_name else attempt.servers
-    if kept.dropped > attempt.evidence_dropped:
-        servers = _count_lost_calls(servers, kept.events)
-    changed = attempt.updated(
-        servers=servers,
-        evidence=kept.events,
-        evidence_dropped=kept.dropped,
-        updated_at=event.occurred_at,
-        **_attempt_facts(event),
-    )
-    return history.updated(current=changed), True
+    return history.updated(current=_after(attempt, event, servers, kept)), True
+
+
+def apply_repeated(history: History, events: Sequence[Evidence]) -> History:
+    """Return the history after tool calls and lists of current, active rows; they must be that.
+
+    It is the history that :func:`apply` gives, one after the other. But a row is written once for
+    each client and kind: what such an event leaves in an active row, the next of its kind replaces.
+    """
+    attempt = history.current
+    assert attempt is not None
+    cleaned = [_clean(event, attempt) for event in events]
+    kept = timeline.Timeline(attempt.evidence, attempt.evidence_dropped)
+    newest: dict[tuple[str, str, str], Evidence] = {}
+    times: Counter[tuple[str, str, str]] = Counter()
+    for event in cleaned:
+        kept = timeline.append(kept, event)
+        client = event.kind, event.server_name, event.connection_id
+        times[client] += max(event.count, 1)
+        # Taken out and put in again: they stand in the order of their last events.
+        newest.pop(client, None)
+        newest[client] = event
+    for client, event in newest.items():
+        row = _with_row(attempt, event.updated(count=times[client]))
+        attempt = attempt.updated(servers=row)
+    return history.updated(current=_after(attempt, cleaned[-1], attempt.servers, kept))
 
 
 def end_attempt(history: History, attachment_attempt_id: str, at: str, reason: str) -> History:
@@ -143,6 +159,24 @@ def note_tools_changed(
     return history.updated(current=attempt.updated(servers=servers, updated_at=at))
 
 
+def _after(
+    attempt: Attempt,
+    event: Evidence,
+    servers: tuple[ServerAttachment, ...],
+    kept: timeline.Timeline,
+) -> Attempt:
+    """Return the attempt after its last event, with these rows and this evidence."""
+    if kept.dropped > attempt.evidence_dropped:
+        servers = _count_lost_calls(servers, kept.events)
+    return attempt.updated(
+        servers=servers,
+        evidence=kept.events,
+        evidence_dropped=kept.dropped,
+        updated_at=event.occurred_at,
+        **_attempt_facts(event),
+    )
+
+
 def _superseded(attempt: Attempt, at: str) -> Attempt:
     return attempt.updated(
         superseded_at=at,
@@ -162,14 +196,15 @@ def _clean(event: Evidence, attempt: Attempt) -> Evidence:
         name: limits.cut_utf8(value, limits.NAME_BYTES)
         for name in _BOUNDED_NAMES
         if (value := getattr(event, name))
+        and not (value.isascii() and len(value) <= limits.NAME_BYTES)
     }
     if event.target:
         changes["target"] = sanitize_target(transport, event.target)
     if event.summary:
         changes["summary"] = sanitize_summary(event.summary)
-    if event.provenance == DEFAULT_PROVENANCE.get(event.kind):
+    if event.provenance and event.provenance == DEFAULT_PROVENANCE.get(event.kind):
         changes["provenance"] = ""
-    return event.updated(**changes)
+    return event.updated(**changes) if changes else event
 
 
 def _attempt_facts(event: Evidence) -> dict[str, str]:

@@ -5,7 +5,6 @@ merge, then the oldest event that is no milestone, then the oldest milestone of 
 is closed, then the oldest.
 """
 
-from collections.abc import Container
 from typing import NamedTuple
 
 from kandev_nb.attachment import limits
@@ -41,13 +40,17 @@ def stored(event: Evidence) -> Evidence:
 def append(timeline: Timeline, event: Evidence) -> Timeline:
     """Return the timeline with ``event``, at most :data:`limits.EVIDENCE_EVENTS` long."""
     events, dropped = (*timeline.events, stored(event)), timeline.dropped
-    if len(events) > limits.EVIDENCE_EVENTS:
+    if len(events) > limits.EVIDENCE_EVENTS and _calls(events) > 1:
         events = _merge_repeated_calls(events)
     while len(events) > limits.EVIDENCE_EVENTS:
         victim = _least_telling(events)
         dropped += max(events[victim].count, 1)
         events = events[:victim] + events[victim + 1 :]
     return Timeline(events, dropped)
+
+
+def _calls(events: tuple[Evidence, ...]) -> int:
+    return sum(event.kind == EvidenceKind.TOOL_CALL_OBSERVED for event in events)
 
 
 def _merge_repeated_calls(events: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
@@ -74,27 +77,25 @@ def _joined(earliest: Evidence, event: Evidence) -> Evidence:
 
 
 def _least_telling(events: tuple[Evidence, ...]) -> int:
-    milestones = _milestones(events)
+    if (first := _first_without_milestone(events)) is not None:
+        return first
     closed = {
         (event.server_name, event.connection_id)
         for event in events
         if event.kind == EvidenceKind.CONNECTION_CLOSED and event.connection_id
     }
-    for position in range(len(events)):
-        if position not in milestones:
-            return position
     for position, event in enumerate(events):
         if (event.server_name, event.connection_id) in closed:
             return position
     return 0
 
 
-def _milestones(events: tuple[Evidence, ...]) -> Container[int]:
+def _first_without_milestone(events: tuple[Evidence, ...]) -> int | None:
+    """Return where the oldest event stands that is no milestone, if there is one."""
     seen: set[tuple[str, str, str]] = set()
-    milestones: set[int] = set()
     for position, event in enumerate(events):
         key = (event.kind, event.server_name, event.connection_id)
-        if key not in seen or event.kind in _ALWAYS_MILESTONES:
-            milestones.add(position)
+        if key in seen and event.kind not in _ALWAYS_MILESTONES:
+            return position
         seen.add(key)
-    return milestones
+    return None

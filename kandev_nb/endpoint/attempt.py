@@ -21,7 +21,8 @@ from starlette.types import Message, Receive, Scope, Send
 from kandev_nb.endpoint.announce import Announcer
 from kandev_nb.endpoint.connections import Admission, Connection, Connections
 from kandev_nb.endpoint.mcp_server import McpServer
-from kandev_nb.endpoint.observe import ADMISSION, Book, Observer
+from kandev_nb.endpoint.observe import Book, Observer
+from kandev_nb.endpoint.reading import ADMISSION
 from kandev_nb.endpoint.sse import MESSAGES, SseStream
 from kandev_nb.endpoint.tools import ToolSet
 

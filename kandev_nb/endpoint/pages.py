@@ -1,7 +1,7 @@
 """Putting the pages of a paginated ``tools/list`` together (CA-1)."""
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 _KEPT: Final = 64
@@ -32,7 +32,7 @@ class Pages:
         self,
         client: str,
         cursor: str | None,
-        tools: Sequence[Mapping[str, Any]],
+        tools: tuple[Mapping[str, Any], ...],
         next_cursor: str | None,
         revision: int,
     ) -> Listed:
@@ -41,7 +41,7 @@ class Pages:
         if cursor is not None:
             begun = self._begun.get((client, cursor), Listed((), -1, is_partial=True))
         listed = Listed(
-            (*begun.tools, *tools),
+            (*begun.tools, *tools) if begun.tools else tools,
             begun.revision,
             is_partial=next_cursor is not None or begun.revision < 0,
         )

@@ -66,7 +66,7 @@ class ToolRegistry:
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in tools}
         self._watchers: list[Callable[[], None]] = []
         self._lock = threading.Lock()
-        self.revision = 0
+        self.revision = 1
 
     @property
     def tools(self) -> Mapping[str, Tool]:

@@ -1,6 +1,7 @@
 """What holds for any sequence of events."""
 
 import json
+from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
@@ -14,12 +15,13 @@ from kandev_nb.attachment import (
     EvidenceKind,
     History,
     apply,
+    apply_repeated,
     decode_history,
     limits,
     newer,
     start_attempt,
 )
-from kandev_nb.attachment.model import NOTHING_STARTED
+from kandev_nb.attachment.model import NOTHING_STARTED, from_nanoseconds, rfc3339
 from tests.attachment.story import at
 
 ATTEMPTS = ("a0", "a1", "a2", "a3", "a4")
@@ -174,3 +176,58 @@ def _rows(timed: list[dict[str, Any]]) -> dict[str, Any]:
         row.name: (row.updated(call_count=0).to_wire(), history.current.calls(row))
         for row in history.current.servers
     }
+
+
+repeated = st.lists(
+    st.fixed_dictionaries(
+        {
+            "attachment_attempt_id": st.just("a0"),
+            "kind": st.sampled_from(["tool_call_observed", "tools_list_observed"]),
+            "server_name": st.sampled_from(SERVERS),
+            "connection_id": st.sampled_from(["", "c1", "c2", "c3", "c4"]),
+            "tool_name": st.sampled_from(["", "x", "y" * 300]),
+            "tool_count": st.integers(0, 200),
+            "tool_catalog_partial": st.booleans(),
+            "client_name": st.sampled_from(["", "mcp"]),
+            "count": st.sampled_from([0, 0, 1, 3]),
+        }
+    ),
+    min_size=1,
+    max_size=150,
+)
+
+
+@pytest.mark.req("EV-9", "EV-10")
+@given(st.lists(facts, max_size=80), repeated)
+def test_calls_and_lists_of_active_rows_leave_the_same_together_as_one_by_one(
+    before: list[Any], steps: list[Any]
+) -> None:
+    history = play([*before, {**steps[0], "kind": "tools_list_observed"}])[-1]
+    assert history.current
+    active = {row.name for row in history.current.servers if row.status == "active"}
+    told = [
+        Evidence(**step, occurred_at=at(100 + second))
+        for second, step in enumerate(steps)
+        if step["server_name"] in active
+    ]
+    one_by_one = history
+    for event in told:
+        one_by_one, _ = apply(one_by_one, event)
+
+    together = apply_repeated(history, told) if told else history
+
+    assert together.to_wire() == one_by_one.to_wire()
+    assert together.current
+    assert one_by_one.current
+    for row, expected in zip(together.current.servers, one_by_one.current.servers, strict=True):
+        assert row.links == expected.links
+
+
+@given(st.integers(0, 7_000_000_000 * 10**9))
+def test_nanoseconds_are_written_as_any_time_is(moment: int) -> None:
+    microseconds = moment // 1000
+    same = datetime.fromtimestamp(microseconds // 10**6, UTC).replace(
+        microsecond=microseconds % 10**6
+    )
+
+    assert from_nanoseconds(moment) == rfc3339(same)

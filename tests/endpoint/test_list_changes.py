@@ -277,7 +277,8 @@ async def test_a_later_layer_hides_an_earlier_one_until_its_tool_is_taken_away(
     below, above = ToolRegistry(numbered(2)), ToolRegistry()
     tools = ToolSet(below, above)
     seen: list[int] = []
-    stop = tools.watch(lambda: seen.append(tools.revision))
+    before = tools.revision
+    stop = tools.watch(lambda: seen.append(tools.revision - before))
 
     above.put(tool_from(lambda: "mine", name="tool-0001", description="Mine."))
     assert [tool.name for tool in tools.definitions()] == ["tool-0000", "tool-0001"]
