@@ -1,11 +1,22 @@
 """The command line: ``kandev-nb``."""
 
+import logging
+from typing import TYPE_CHECKING, Final
+
 import click
 from rich.console import Console
+from rich.text import Text
 
 from kandev_nb._version import __version__
 
+if TYPE_CHECKING:
+    from kandev_nb.doctor import Check
+
 _SERVERS = {"github": {"url": "https://mcp.example.com/github"}}
+
+_MARKS: Final = {"ok": "✓", "note": "·", "problem": "✗"}
+_ASCII_MARKS: Final = {"ok": "+", "note": "-", "problem": "x"}
+_STYLES: Final = {"ok": "green", "note": "dim", "problem": "bold red"}
 
 
 @click.group()
@@ -29,6 +40,49 @@ def demo() -> None:
         console.print()
         columns = ["server", "kind", "seconds", "provenance", "connection_id", "tool_count"]
         console.print(session.timeline()[columns].to_string(index=False), markup=False)
+
+
+@main.command()
+@click.pass_context
+def doctor(context: click.Context) -> None:
+    """Say whether kandev-nb works in this environment, and what to do where it does not.
+
+    Leaves with 1 where there is a problem; a note needs nothing done.
+    """
+    from kandev_nb.doctor import examine
+
+    # What is wrong is said in the table, once.
+    logging.getLogger("kandev_nb").addHandler(logging.NullHandler())
+    console = Console(highlight=False, soft_wrap=True)
+    checks = examine()
+    width = max(len(_shown(check.name, console)) for check in checks)
+    for check in checks:
+        console.print(_row(check, width, console))
+    problems = [_shown(check.name, console) for check in checks if check.state == "problem"]
+    console.print(f"\n{_summary(len(checks), problems)}", markup=False)
+    context.exit(1 if problems else 0)
+
+
+def _row(check: "Check", width: int, console: Console) -> Text:
+    marks = _ASCII_MARKS if console.options.ascii_only else _MARKS
+    row = Text.assemble((marks[check.state], _STYLES[check.state]))
+    row.append(f" {_shown(check.name, console):<{width}}  {_shown(check.found, console)}")
+    if check.advice:
+        row.append(f"\n{'':{width + 4}}{_shown(check.advice, console)}")
+    return row
+
+
+def _shown(text: str, console: Console) -> str:
+    """Return what the console can show of ``text``, with the rest of it escaped (CA-5)."""
+    printable = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+    return printable.encode(console.encoding, "backslashreplace").decode(console.encoding)
+
+
+def _summary(count: int, problems: list[str]) -> str:
+    if not problems:
+        return f"{count} checks, no problem: kandev-nb works here."
+    what = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return f"{count} checks, {what}: {', '.join(problems)}."
 
 
 if __name__ == "__main__":
