@@ -189,7 +189,9 @@ class Ledger:
         history = self._history
         sightings = [fact for fact in run if isinstance(fact, Sighting)]
         if len(sightings) > 1:
-            changed = apply_repeated(history, [self._writer.evidence(s) for s in sightings])
+            events = [self._writer.evidence(sighting) for sighting in sightings]
+            _debug(*events)
+            changed = apply_repeated(history, events)
         else:
             changed = self._reduce(history, run[0])
         if changed is not history:
@@ -207,6 +209,7 @@ class Ledger:
         if not isinstance(fact, Evidence):
             return fact(history)
         evidence = self._safe(fact)
+        _debug(evidence)
         reduced, accepted = apply(history, evidence)
         if not accepted and evidence.is_observation and _is_traffic(evidence):
             return note_late_traffic(history, evidence.occurred_at)
@@ -216,6 +219,14 @@ class Ledger:
         if not evidence.summary:
             return evidence
         return evidence.updated(summary=self.redact(evidence.summary))
+
+
+def _debug(*events: Evidence) -> None:
+    if _log.isEnabledFor(logging.DEBUG):
+        for event in events:
+            where = f" on {event.connection_id}" if event.connection_id else ""
+            who = event.server_name or "attempt"
+            _log.debug("%s: %s %s%s", event.attachment_attempt_id, who, event.kind, where)
 
 
 def _taken(queue: deque[T]) -> list[T]:

@@ -1,37 +1,70 @@
 """What the libraries below us may log: where and what type, never content (SA-1).
 
-At debug level some of them log whole messages, and a notebook saves what its kernel logs. The
-filter stays on their loggers for the life of the process.
+At debug level some of them log whole messages, some of it on the root logger, and a notebook saves
+what its kernel logs. So a record of theirs loses its text where it is made, whatever logger it is
+made for. Our own logger, ``kandev_nb``, logs names, codes and counts, and is not restrained.
 """
 
 import asyncio
+import importlib.util
 import logging
-from typing import Final
+import os
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
 
 LIBRARIES: Final = ("acp", "httpcore2", "httpx2", "mcp", "sse_starlette", "uvicorn")
-"""The packages whose loggers are restrained, by the first part of the logger's name."""
+"""The packages whose records are restrained, by the first part of the logger's name."""
 
+LOOP_THREAD: Final = "kandev-nb"
+"""The name of the thread in which those libraries run; asyncio reports of their tasks there."""
 
-class _PlaceAndType(logging.Filter):
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Replace the text of a record by the function that logged it and the error's type.
-
-        A request that our own ending cancelled is nothing to report.
-        """
-        error = record.exc_info[0] if record.exc_info else None
-        if error is not None and issubclass(error, asyncio.CancelledError):
-            return False
-        record.msg = f"{record.funcName}: {error.__name__}" if error else record.funcName
-        record.args = ()
-        record.exc_info = record.exc_text = record.stack_info = None
-        return True
-
-
-_FILTER: Final = _PlaceAndType()
+_Factory = Callable[..., logging.LogRecord]
 
 
 def restrain() -> None:
-    """Restrain the loggers of the libraries that have been imported."""
-    for name in list(logging.root.manager.loggerDict):
-        if name.partition(".")[0] in LIBRARIES:
-            logging.getLogger(name).addFilter(_FILTER)
+    """Restrain the libraries from now on, for the life of the process.
+
+    May be called again: it does something only where another package has taken its place.
+    """
+    inner = logging.getLogRecordFactory()
+    probe = inner(LIBRARIES[0], logging.DEBUG, "", 0, "content", (), None)
+    if probe.msg == "content":
+        logging.setLogRecordFactory(_restraining(inner))
+
+
+def _restraining(inner: _Factory) -> _Factory:
+    def record(*details: Any, **more: Any) -> logging.LogRecord:
+        made = inner(*details, **more)
+        return _restrained(made) if _is_of_a_library(made) else made
+
+    return record
+
+
+def _restrained(record: logging.LogRecord) -> logging.LogRecord:
+    """Replace the text of a record by the function that logged it and the error's type."""
+    error = record.exc_info[0] if record.exc_info else None
+    record.msg = f"{record.funcName}: {error.__name__}" if error else record.funcName
+    record.args = ()
+    record.exc_info = record.exc_text = record.stack_info = None
+    if error is not None and issubclass(error, asyncio.CancelledError):
+        # A request that our own ending cancelled is nothing to report.
+        record.levelno, record.levelname = logging.DEBUG, logging.getLevelName(logging.DEBUG)
+    return record
+
+
+def _is_of_a_library(record: logging.LogRecord) -> bool:
+    if record.name == "root":
+        return record.pathname.startswith(_folders())
+    package = record.name.partition(".")[0]
+    if package == "asyncio":
+        return threading.current_thread().name == LOOP_THREAD
+    return package in LIBRARIES
+
+
+@cache
+def _folders() -> tuple[str, ...]:
+    """Where the code of the libraries is."""
+    specs = map(importlib.util.find_spec, LIBRARIES)
+    return tuple(os.path.dirname(spec.origin) + os.sep for spec in specs if spec and spec.origin)

@@ -6,6 +6,7 @@ others with a status and an empty body. The secret alone says which attempt a re
 
 import asyncio
 import hmac
+import logging
 import socket
 from collections.abc import Collection, Iterable
 from hashlib import sha256
@@ -23,6 +24,8 @@ from kandev_nb.endpoint.attempt import AttemptEndpoint
 from kandev_nb.endpoint.observe import Book
 from kandev_nb.endpoint.tools import ToolSet
 from kandev_nb.errors import EndpointError
+
+_log = logging.getLogger("kandev_nb.endpoint")
 
 _UNAUTHORIZED: Final = 401
 _FORBIDDEN: Final = 403
@@ -82,6 +85,7 @@ class EndpointServer:
         """Let one request in, or answer it with a bare status."""
         admitted = self._admit(scope)
         if isinstance(admitted, int):
+            _log.debug("a %s request was refused with %d", scope["method"], admitted)
             await Response(status_code=admitted)(scope, receive, send)
             return
         endpoint, prefix = admitted

@@ -1,0 +1,91 @@
+"""How late the loop is under load, while an ordinary and a coroutine tool block for 5 seconds.
+
+A client process calls on 50 connections of 20 attempts as fast as it can; another one calls the
+two tools. The lag is by how much a timer of the loop is late.
+"""
+
+import asyncio
+import sys
+import time
+from contextlib import suppress
+
+from kandev_nb.attachment import Attempt
+from kandev_nb.attachment.model import utc_now
+from kandev_nb.endpoint import ToolRegistry, ToolSet, endpoint_server, tool_from
+from kandev_nb.ledger import Ledger
+from tests.endpoint.test_load import ATTEMPTS, CONNECTIONS, load, probe_tool
+
+CALLS = 100
+BLOCKED = 5.0
+TICK = 0.005
+
+CALLER = """
+import asyncio, sys
+from mcp import Client
+
+async def call(url, tool):
+    async with Client(url, mode="legacy") as client:
+        await client.call_tool(tool, {})
+
+async def main(url):
+    await asyncio.gather(call(url, "blocks"), call(url, "blocks_its_loop"))
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+def blocks() -> str:
+    """Block a thread."""
+    time.sleep(BLOCKED)
+    return "done"
+
+
+async def blocks_its_loop() -> str:
+    """Block the loop of the tools."""
+    time.sleep(BLOCKED)  # noqa: ASYNC251 - as no coroutine should
+    return "done"
+
+
+def measure() -> dict[str, float]:
+    """Return the figures by name."""
+    return asyncio.run(_measure())
+
+
+async def _measure() -> dict[str, float]:
+    server = endpoint_server()
+    tools = ToolRegistry([probe_tool(), tool_from(blocks), tool_from(blocks_its_loop)])
+    ledgers = [Ledger() for _ in range(ATTEMPTS)]
+    endpoints = []
+    for number, ledger in enumerate(ledgers):
+        ledger.start(Attempt(attachment_attempt_id=f"a{number}", started_at=utc_now()))
+        endpoints.append(await server.open(f"a{number}", ToolSet(tools), ledger))
+    urls = [server.url(endpoint) for endpoint in endpoints]
+    await load(1, urls)
+    lags: list[float] = []
+    ticking = asyncio.create_task(_tick(lags))
+    caller = await asyncio.create_subprocess_exec(sys.executable, "-c", CALLER, urls[0])
+    started = time.perf_counter()
+    await load(CALLS, urls)
+    seconds = time.perf_counter() - started
+    await caller.wait()
+    ticking.cancel()
+    with suppress(asyncio.CancelledError):
+        await ticking
+    for endpoint in endpoints:
+        await server.end(endpoint)
+    for ledger in ledgers:
+        ledger.close()
+    lags.sort()
+    return {
+        "calls a second over 50 connections": CALLS * CONNECTIONS / seconds,
+        "loop lag, median ms": lags[len(lags) // 2] * 1000,
+        "loop lag, p99 ms (goal <= 50)": lags[int(len(lags) * 0.99)] * 1000,
+        "loop lag, most ms": lags[-1] * 1000,
+    }
+
+
+async def _tick(lags: list[float]) -> None:
+    while True:
+        due = time.perf_counter() + TICK
+        await asyncio.sleep(TICK)
+        lags.append(time.perf_counter() - due)
