@@ -363,3 +363,52 @@ async def test_arguments_are_checked_by_name_and_never_echoed(
     assert isinstance(content, types.TextContent)
     assert content.text == answer
     assert result.is_error == (answer[0] != "{")
+
+
+@pytest.mark.req("EV-5")
+async def test_a_client_may_shake_hands_again_on_one_connection(
+    house: House, http: httpx2.AsyncClient
+) -> None:
+    url = house.server.url(await house.attempt("attempt-1"))
+    opened = await http.post(url, json=INITIALIZE, headers=ACCEPT)
+    session = {**ACCEPT, "mcp-session-id": opened.headers["mcp-session-id"]}
+
+    again = await http.post(url, json={**INITIALIZE, "id": 2}, headers=session)
+    await http.post(url, json={"jsonrpc": "2.0", "id": 3, "method": "tools/list"}, headers=session)
+
+    assert again.status_code == 200
+    row = house.row
+    assert row
+    assert (row.status, row.links.open) == ("active", ("mcp-1",))
+    assert house.kinds() == ["initialize_observed"] * 2 + ["tools_list_observed"]
+    assert (await http.delete(url, headers=session)).status_code == 200
+    assert house.kinds()[-1] == "connection_closed"
+    assert house.row
+    assert house.row.disconnected_at
+    assert (await http.post(url, json=INITIALIZE, headers=session)).status_code == 404
+
+
+@pytest.mark.req("EV-5")
+async def test_the_end_of_a_get_stream_is_no_evidence(
+    house: House, http: httpx2.AsyncClient
+) -> None:
+    url = house.server.url(await house.attempt("attempt-1"))
+    opened = await http.post(url, json=INITIALIZE, headers=ACCEPT)
+    session = {**ACCEPT, "mcp-session-id": opened.headers["mcp-session-id"]}
+
+    for _ in range(2):
+        async with http.stream("GET", url, headers=session) as stream:
+            assert stream.status_code == 200
+    await http.post(url, json={"jsonrpc": "2.0", "id": 3, "method": "tools/list"}, headers=session)
+
+    assert house.row
+    assert house.row.status == "active"
+    assert house.kinds() == ["initialize_observed", "tools_list_observed"]
+
+
+@pytest.mark.req("EV-5")
+async def test_a_connection_of_a_live_attempt_never_expires(house: House) -> None:
+    endpoint = await house.attempt("attempt-1")
+
+    assert endpoint._sessions.session_idle_timeout is None
+    assert endpoint._sessions.max_sessions is None
