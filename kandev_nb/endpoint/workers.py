@@ -105,12 +105,17 @@ class Workers:
             ended(_attempt(job.function))
             release()
 
-        threading.Thread(target=work, name=f"kandev-nb tool {job.tool}", daemon=True).start()
+        try:
+            threading.Thread(target=work, name=f"kandev-nb tool {job.tool}", daemon=True).start()
+        except BaseException:
+            release()
+            raise
 
     async def _answering_loop(self) -> "_ToolLoop":
-        if self._tool_loop is not None and not await self._tool_loop.answers():
+        tool_loop = self._tool_loop
+        if tool_loop is not None and not await tool_loop.answers() and tool_loop is self._tool_loop:
             _log.warning("an async tool blocks the tool loop; later calls get a new one")
-            self._tool_loop.retire()
+            tool_loop.retire()
             self._tool_loop = None
         if self._tool_loop is None:
             self._tool_loop = _ToolLoop()
@@ -166,7 +171,10 @@ _workers: WeakKeyDictionary[asyncio.AbstractEventLoop, Workers] = WeakKeyDiction
 
 def workers() -> Workers:
     """Return the workers of the running loop; a forked child has a loop of its own."""
-    return _workers.setdefault(asyncio.get_running_loop(), Workers())
+    loop = asyncio.get_running_loop()
+    if loop not in _workers:
+        _workers[loop] = Workers()
+    return _workers[loop]
 
 
 def _attempt(function: Callable[[], Any]) -> Outcome:

@@ -512,6 +512,28 @@ async def test_where_every_thread_is_held_a_call_says_so(
 
 
 @pytest.mark.req("SE-7")
+async def test_a_thread_that_cannot_be_started_is_said_and_takes_no_place(
+    house: House, blocking: Blocking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers(), "_free", asyncio.Semaphore(2))
+    start = threading.Thread.start
+
+    def refuses(thread: threading.Thread) -> None:
+        if thread.name.startswith("kandev-nb tool"):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    endpoint = await house.attempt("attempt-1", blocking.tools(timeout=5))
+    async with Client(house.server.url(endpoint), mode="legacy") as client:
+        with monkeypatch.context() as out_of_threads:
+            out_of_threads.setattr(threading.Thread, "start", refuses)
+            for _ in range(3):
+                result = await client.call_tool("at_once", {})
+                assert text(result) == "The tool failed (RuntimeError)."
+        assert text(await client.call_tool("at_once", {})) == "ready"
+
+
+@pytest.mark.req("SE-7")
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
 async def test_a_call_that_its_client_gives_up_is_cancelled(
     house: House, blocking: Blocking, mode: str
@@ -539,7 +561,8 @@ async def test_a_tool_loop_that_was_blocked_ends_once_it_is_free(
         before = loops()
         for _ in range(2):
             await client.call_tool("blocks_its_loop", {})
-            await client.call_tool("soon", {})
+            both = await asyncio.gather(*(client.call_tool("soon", {}) for _ in range(2)))
+            assert [text(result) for result in both] == ["ready", "ready"]
         assert loops() == before + 2
         blocking.released.set()
         assert await reached(lambda: loops() == before)
