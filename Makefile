@@ -27,7 +27,7 @@ bench: $(VENV)/.test
 
 clean:
 	rm -rf $(VENV) .venv-* build dist kandev_nb/static kandev_nb/labextension \
-		labextension/lib labextension/node_modules tests/artifacts \
+		labextension/lib labextension/node_modules tests/typescript/node_modules tests/artifacts \
 		.mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

