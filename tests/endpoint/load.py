@@ -1,7 +1,8 @@
 """A client process that puts load on an endpoint: as fast as one process can, and no faster.
 
-``python -m tests.endpoint.load CALLS CONNECTIONS URL…`` opens so many connections, spread over the
-URLs, calls ``probe`` so many times on each, ends them with DELETE, and prints what it was answered.
+``python -m tests.endpoint.load CALLS CONNECTIONS PAUSE URL…`` opens so many connections, spread
+over the URLs, calls ``probe`` so many times on each, with PAUSE seconds between two calls, ends
+them with DELETE, and prints what it was answered.
 It speaks HTTP by hand, because every client library would be slower than the server.
 """
 
@@ -27,7 +28,7 @@ class Client:
         self._host, self._port, self._path = parts.hostname, parts.port, parts.path
         self._session = ""
 
-    async def run(self, calls: int, answers: Counter[str]) -> None:
+    async def run(self, calls: int, pause: float, answers: Counter[str]) -> None:
         """Shake hands, list, call, and leave."""
         reader, self._writer = await asyncio.open_connection(self._host, self._port)
         self._reader = reader
@@ -41,6 +42,8 @@ class Client:
             head, answer = await self._ask("POST", body)
             good = b" 200 " in head.split(b"\r\n")[0] and f"probe {number}".encode() in answer
             answers["right" if good else "wrong"] += 1
+            if pause:
+                await asyncio.sleep(pause)
         head, _ = await self._ask("DELETE", None)
         answers["closed" if b" 200 " in head.split(b"\r\n")[0] else "not closed"] += 1
         self._writer.close()
@@ -73,14 +76,15 @@ def _header(head: bytes, name: bytes) -> str:
     return ""
 
 
-async def main(calls: int, connections: int, urls: list[str]) -> Counter[str]:
+async def main(calls: int, connections: int, pause: float, urls: list[str]) -> Counter[str]:
     """Put the load on and return how often which answer came."""
     answers: Counter[str] = Counter()
     clients = [Client(urls[number % len(urls)]) for number in range(connections)]
-    await asyncio.gather(*(client.run(calls, answers) for client in clients))
+    await asyncio.gather(*(client.run(calls, pause, answers) for client in clients))
     return answers
 
 
 if __name__ == "__main__":
-    calls, connections, *urls = sys.argv[1:]
-    print(json.dumps(asyncio.run(main(int(calls), int(connections), urls))))  # noqa: T201
+    calls, connections, pause, *urls = sys.argv[1:]
+    answers = asyncio.run(main(int(calls), int(connections), float(pause), urls))
+    print(json.dumps(answers))  # noqa: T201

@@ -33,9 +33,10 @@ def probe_tool() -> Tool:
     return Tool(tool_from(probe).definition, answer)
 
 
-async def load(calls: int, urls: list[str]) -> dict[str, int]:
+async def load(calls: int, urls: list[str], pause: float = 0) -> dict[str, int]:
+    numbers = (str(number) for number in (calls, CONNECTIONS, pause))
     client = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.endpoint.load", str(calls), str(CONNECTIONS), *urls),
+        *(sys.executable, "-m", "tests.endpoint.load", *numbers, *urls),
         stdout=asyncio.subprocess.PIPE,
     )
     out, _ = await client.communicate()
