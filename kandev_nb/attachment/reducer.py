@@ -97,23 +97,23 @@ def apply_repeated(history: History, events: Sequence[Evidence]) -> History:
     """Return the history after tool calls and lists of current, active rows; they must be that.
 
     It is the history that :func:`apply` gives, one after the other. But a row is written once for
-    each client and kind: what such an event leaves in an active row, the next of its kind replaces.
+    those that say the same: what such an event leaves in an active row, the next one replaces.
     """
     attempt = history.current
     assert attempt is not None
     cleaned = [_clean(event, attempt) for event in events]
     kept = timeline.Timeline(attempt.evidence, attempt.evidence_dropped)
-    newest: dict[tuple[str, str, str], Evidence] = {}
-    times: Counter[tuple[str, str, str]] = Counter()
+    newest: dict[tuple[str, ...], Evidence] = {}
+    times: Counter[tuple[str, ...]] = Counter()
     for event in cleaned:
         kept = timeline.append(kept, event)
-        client = event.kind, event.server_name, event.connection_id
-        times[client] += max(event.count, 1)
+        alike = event.kind, event.server_name, *(getattr(event, name) for name in _DESCRIPTIVE)
+        times[alike] += max(event.count, 1)
         # Taken out and put in again: they stand in the order of their last events.
-        newest.pop(client, None)
-        newest[client] = event
-    for client, event in newest.items():
-        row = _with_row(attempt, event.updated(count=times[client]))
+        newest.pop(alike, None)
+        newest[alike] = event
+    for alike, event in newest.items():
+        row = _with_row(attempt, event.updated(count=times[alike]))
         attempt = attempt.updated(servers=row)
     return history.updated(current=_after(attempt, cleaned[-1], attempt.servers, kept))
 
