@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kandev_nb.doctor.check import OURS, Check, install_again, is_editable
-from kandev_nb.doctor.labextension import FRONT_ENDS, extension
+from kandev_nb.doctor.jupyterlab import FRONT_ENDS, extension
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
