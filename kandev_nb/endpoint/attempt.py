@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from kandev_nb.endpoint.announce import Announcer
+from kandev_nb.endpoint.body import ID_UNDER_WAY, admitted_body, replay
 from kandev_nb.endpoint.connections import Admission, Connection, Connections
 from kandev_nb.endpoint.mcp_server import McpServer
 from kandev_nb.endpoint.observe import Book, Observer
@@ -89,8 +90,7 @@ class AttemptEndpoint:
         elif path.startswith(MESSAGES) and (
             opened := self._connections.stream(path.removeprefix(MESSAGES))
         ):
-            connection, stream = opened
-            await stream.post(_admitted(scope, connection), receive, send)
+            await self._serve_message(*opened, scope, receive, send)
         else:
             status = _METHOD_NOT_ALLOWED if path == "/sse" else _NOT_FOUND
             await Response(status_code=status)(scope, receive, send)
@@ -100,30 +100,50 @@ class AttemptEndpoint:
 
         A session ID that this attempt did not give, another attempt's for example, is unknown.
         """
+        body = await admitted_body(scope, receive)
+        if isinstance(body, Response):
+            await body(scope, receive, send)
+            return
         session = dict(scope["headers"]).get(_SESSION_HEADER)
         connection = self._connections.of_session(session) if session else self._connections.admit()
         if connection is None or (session is None and self._has_no_room(scope)):
             status = _NOT_FOUND if session else _UNAVAILABLE
             await Response(status_code=status)(scope, receive, send)
             return
+        if body.request_id in connection.request_ids:
+            await ID_UNDER_WAY.response()(scope, receive, send)
+            return
         answered = False
+        # It goes out when the SDK has forgotten the request: until then it would take the next one
+        # of the same ID for this one.
+        last: Message | None = None
 
         async def noting(message: Message) -> None:
-            nonlocal answered
+            nonlocal answered, last
             if message["type"] == "http.response.start":
                 answered = True
                 await self._note_response(scope, session, connection, message)
+            elif not message.get("more_body", False):
+                last = message
+                return
             await send(message)
 
         connection.requests += 1
+        if body.request_id is not None:
+            connection.request_ids.add(body.request_id)
         try:
-            await self._sessions.handle_request(_admitted(scope, connection), receive, noting)
+            await self._sessions.handle_request(
+                _admitted(scope, connection), replay(body, receive), noting
+            )
         except RuntimeError:
             if answered or not self._ended.is_set():
                 raise
             await Response(status_code=_GONE)(scope, receive, send)
         finally:
             connection.requests -= 1
+            connection.request_ids.discard(body.request_id)
+        if last is not None:
+            await send(last)
 
     def _has_no_room(self, scope: Scope) -> bool:
         """Tell whether the request would open a connection that has no room (EV-9)."""
@@ -162,6 +182,21 @@ class AttemptEndpoint:
         if not self._ended.is_set():
             self._observer.closed(connection, closed_at)
 
+    async def _serve_message(
+        self,
+        connection: Connection,
+        stream: SseStream,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """Serve one message of a client over SSE."""
+        body = await admitted_body(scope, receive)
+        if isinstance(body, Response):
+            await body(scope, receive, send)
+        else:
+            await stream.post(_admitted(scope, connection), replay(body, receive), send)
+
     async def _run(self) -> None:
         async with self._sessions.run():
             self._started.set()
@@ -169,7 +204,9 @@ class AttemptEndpoint:
 
 
 def _admitted(scope: Scope, connection: Connection) -> Scope:
-    return {**scope, ADMISSION: Admission(connection, time_ns())}
+    # Asked to resume a stream, the SDK does not answer at all, for it kept none of it.
+    headers = [header for header in scope["headers"] if header[0] != b"last-event-id"]
+    return {**scope, "headers": headers, ADMISSION: Admission(connection, time_ns())}
 
 
 def _deletion(session: bytes) -> Scope:

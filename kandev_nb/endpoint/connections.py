@@ -5,7 +5,7 @@ one over SSE as long as its stream. Nothing expires: an idle client is not a gon
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
 
@@ -21,6 +21,9 @@ class Connection:
 
     id: str
     requests: int = 0
+    request_ids: set[str | None] = field(default_factory=set)
+    """The IDs of its JSON-RPC requests that are under way."""
+
     session: ServerSession | None = None
     """What its ``initialize`` was answered in; notifications of ours go out through it."""
 

@@ -23,14 +23,21 @@ from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.endpoint.attempt import AttemptEndpoint
 from kandev_nb.endpoint.observe import Book
 from kandev_nb.endpoint.tools import ToolSet
+from kandev_nb.endpoint.wire import Wire
 from kandev_nb.errors import EndpointError
 
 _log = logging.getLogger("kandev_nb.endpoint")
 
+_BAD_REQUEST: Final = 400
 _UNAUTHORIZED: Final = 401
 _FORBIDDEN: Final = 403
 _GONE: Final = 410
 _MISDIRECTED: Final = 421
+_HEADER_TOO_LARGE: Final = 431
+_HEADER_BYTES: Final = 64 * 1024
+_SINGLE: Final = ("authorization", "last-event-id", "mcp-protocol-version", "mcp-session-id")
+"""Headers of which the SDK reads the first, and says nothing of another."""
+
 _REMEMBERED_ENDS: Final = 1024
 
 
@@ -104,6 +111,10 @@ class EndpointServer:
         endpoint = self._attempts.get(digest)
         if endpoint is None or not hmac.compare_digest(_digest(endpoint.secret), digest):
             return _GONE if digest in self._ended else _UNAUTHORIZED
+        if any(len(headers.getlist(name)) > 1 for name in _SINGLE):
+            return _BAD_REQUEST
+        if sum(len(name) + len(value) for name, value in headers.raw) > _HEADER_BYTES:
+            return _HEADER_TOO_LARGE
         return endpoint, prefix
 
     @staticmethod
@@ -132,6 +143,7 @@ class EndpointServer:
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                http=Wire,
                 ws="none",
                 timeout_graceful_shutdown=1,
             )
