@@ -7,16 +7,22 @@ in any loop. A forked child gets a runtime of its own when it asks for one.
 
 import asyncio
 import atexit
+import contextvars
 import logging
+import math
 import os
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
 from anyio import CancelScope
 
+from kandev_nb import logs
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.errors import KandevError, Unsupported, WaitTimeout
 
@@ -25,41 +31,51 @@ T = TypeVar("T")
 CANCEL_GRACE: Final = 2.0
 """Seconds that an interrupted call waits for its coroutine to clean up (SE-7)."""
 
+_TURN: Final = 0.2
+"""Seconds of waiting after which Python gets to see a signal that did not wake the wait."""
 
-class _Runtime:
-    """A loop in a thread. It is no anyio portal: a portal that a fork copied waits for its thread
-    when it is freed, and an interrupt can come between its scheduling a call and telling of it.
+
+class LoopThread:
+    """A loop in a daemon thread, which no exception of a task ends.
+
+    It is no anyio portal: a portal that a fork copied waits for its thread when it is freed, and
+    an interrupt can come between its scheduling a call and telling of it.
     """
 
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+    def __init__(self, name: str) -> None:
+        self.loop = asyncio.new_event_loop()
         self._chores: set[asyncio.Task[None]] = set()
         self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="kandev-nb", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run ``work`` as a task, from any thread, and do not wait for it."""
+
         def start() -> None:
-            chore = self._loop.create_task(work())
+            chore = self.loop.create_task(work())
             self._chores.add(chore)
             chore.add_done_callback(self._chores.discard)
 
-        self._loop.call_soon_threadsafe(start)
+        # Not in the context of the cell that starts it: a task prints where the kernel is now.
+        self.loop.call_soon_threadsafe(start, context=contextvars.Context())
 
-    def stop(self) -> None:
-        """Cancel what still runs and end the thread."""
+    def stop(self, wait: float) -> None:
+        """Cancel what still runs and end the thread; wait for that at most ``wait`` seconds."""
         self._stopping = True
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(CANCEL_GRACE)
+        with suppress(RuntimeError):  # It has ended already.
+            self.loop.call_soon_threadsafe(self.loop.stop)
+        if wait and self._thread is not threading.current_thread():
+            self._thread.join(wait)
 
     def _run(self) -> None:
         while not self._stopping:
             try:
-                self._loop.run_forever()
+                self.loop.run_forever()
             except BaseException as error:  # noqa: BLE001 - a SystemExit of one task ends no other
                 _log.warning("a task ended with %s", type(error).__name__)
-        self._loop.run_until_complete(_cancel_all())
-        self._loop.close()
+        self.loop.run_until_complete(_cancel_all())
+        self.loop.close()
 
 
 async def _cancel_all() -> None:
@@ -72,8 +88,9 @@ async def _cancel_all() -> None:
 
 _log = logging.getLogger("kandev_nb.runtime")
 _lock = threading.Lock()
-_runtime: _Runtime | None = None
-_of_the_parent: list[_Runtime | None] = []
+_runtime: LoopThread | None = None
+_of_the_parent: list[LoopThread | None] = []
+_exiting = False
 
 
 def start_soon(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -84,7 +101,7 @@ def start_soon(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     _running().start_soon(work)
 
 
-def _running() -> _Runtime:
+def _running() -> LoopThread:
     global _runtime
     if sys.platform == "win32":
         raise Unsupported(
@@ -93,7 +110,7 @@ def _running() -> _Runtime:
         )
     with _lock:
         if _runtime is None:
-            _runtime = _Runtime()
+            _runtime = LoopThread(logs.LOOP_THREAD)
         return _runtime
 
 
@@ -106,18 +123,20 @@ def call(work: Callable[[], Awaitable[T]], *, timeout: float | None, what: str) 
     """
     # Made before anything is scheduled: an interrupt may come at any bytecode.
     future: Future[T] = Future()
-    ended = threading.Event()
+    ended: SimpleQueue[None] = SimpleQueue()
     try:
         start_soon(lambda: _settle(work, future, ended))
-        return future.result(timeout)
+        _wait(ended, timeout)
+        return future.result(0)
     except BaseException as error:
+        # First of all: an impatient user interrupts again.
+        future.cancel()
         if isinstance(error, KandevError):
             # Our own errors say all in their message; the loop's frames would bury it.
             raise error.with_traceback(None) from error.__cause__
-        if future.done() and not isinstance(error, KeyboardInterrupt | CancelledError):
+        if not future.cancelled() and future.done() and future.exception() is error:
             raise
-        future.cancel()
-        ended.wait(CANCEL_GRACE)
+        _wait(ended, CANCEL_GRACE)
         if isinstance(error, TimeoutError):
             raise WaitTimeout(
                 f"{what} did not end within {timeout:g} s. Call again with a longer timeout.",
@@ -126,15 +145,35 @@ def call(work: Callable[[], Awaitable[T]], *, timeout: float | None, what: str) 
         raise
 
 
+def _wait(ended: SimpleQueue[None], timeout: float | None) -> None:
+    """Wait in turns: a signal that another thread took, or that came just before, wakes no wait.
+
+    It is no event: an interrupt can leave the lock of one taken, and the loop would wait for it.
+    """
+    deadline = math.inf if timeout is None else time.monotonic() + timeout
+    while (left := deadline - time.monotonic()) > 0:
+        with suppress(Empty):
+            ended.get(timeout=min(_TURN, left))
+            return
+
+
 async def call_async(work: Callable[[], Awaitable[T]]) -> T:
     """Run ``work`` on the loop and await its result in the caller's own loop."""
     future: Future[T] = Future()
-    start_soon(lambda: _settle(work, future, threading.Event()))
-    return await asyncio.wrap_future(future)
+    start_soon(lambda: _settle(work, future, SimpleQueue()))
+    called = asyncio.wrap_future(future)
+    try:
+        # In turns: an interrupted kernel cancels a cell only when its loop wakes.
+        while not called.done():
+            await asyncio.wait((called,), timeout=_TURN)
+    except asyncio.CancelledError:
+        called.cancel()
+        raise
+    return called.result()
 
 
 async def _settle(
-    work: Callable[[], Awaitable[T]], future: Future[T], ended: threading.Event
+    work: Callable[[], Awaitable[T]], future: Future[T], ended: SimpleQueue[None]
 ) -> None:
     """Run ``work`` and put what comes of it into ``future``; a cancelled future cancels it."""
     loop = asyncio.get_running_loop()
@@ -148,7 +187,11 @@ async def _settle(
         if not scope.cancelled_caught:
             _put(future, result=result)
     finally:
-        ended.set()
+        # Twice, for an interrupted caller waits twice. At the interpreter's end only daemon threads
+        # wait, and one that was woken would end with a traceback.
+        if not _exiting:
+            ended.put(None)
+            ended.put(None)
 
 
 def _for_the_caller(error: BaseException) -> BaseException:
@@ -174,8 +217,10 @@ def _put(future: Future[T], *, result: Any = None, error: BaseException | None =
 
 
 def _stop_at_exit() -> None:
+    global _exiting
+    _exiting = True
     if _runtime is not None:
-        _runtime.stop()
+        _runtime.stop(CANCEL_GRACE)
 
 
 def _forget_after_fork() -> None:

@@ -1,17 +1,16 @@
-"""In a real Jupyter kernel: what survives, what does not, what a re-run leaves behind."""
+"""In a real Jupyter kernel: what survives, what does not, what an interrupt or a re-run leaves."""
 
 import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
-from jupyter_client.blocking.client import BlockingKernelClient
-from jupyter_client.manager import KernelManager, start_new_kernel
 
-from tests.processes import eventually, scripted_agents
+from tests.agents.conftest import fake_agent
+from tests.kernel import TOOLS, Kernel, real_kernel
+from tests.processes import eventually
 
 START = """
 from kandev_nb import Controller
@@ -21,56 +20,15 @@ session = kandev.task("t").start("scripted")
 QUICKSTART = Path(__file__).parent.parent / "notebooks" / "quickstart.ipynb"
 
 
-class Kernel:
-    """A kernel and what its cells answer."""
-
-    def __init__(self, manager: KernelManager, client: BlockingKernelClient) -> None:
-        self.manager = manager
-        self.client = client
-
-    @property
-    def process(self) -> psutil.Process:
-        assert self.manager.provisioner is not None
-        return psutil.Process(self.manager.provisioner.pid)  # type: ignore[attr-defined]
-
-    def agents(self) -> list[psutil.Process]:
-        return scripted_agents(self.process)
-
-    def ports(self) -> set[int]:
-        """The ports that the kernel listens at."""
-        connections = self.process.net_connections()
-        return {c.laddr.port for c in connections if c.status == psutil.CONN_LISTEN}
-
-    def run(self, code: str) -> dict[str, Any]:
-        """Run a cell to its end and return the reply; ``text`` holds what it printed or showed."""
-        shown: list[str] = []
-
-        def collect(message: dict[str, Any]) -> None:
-            content = message["content"]
-            if message["msg_type"] == "stream":
-                shown.append(content["text"])
-            elif message["msg_type"] == "execute_result":
-                shown.append(content["data"]["text/plain"])
-
-        reply = self.client.execute_interactive(code, timeout=60, output_hook=collect)
-        return {**reply["content"], "text": "".join(shown)}
-
-    def start(self, code: str) -> None:
-        """Send a cell and do not wait for its end."""
-        self.client.execute(code)
-
-
 @pytest.fixture
 def kernel() -> Iterator[Kernel]:
-    manager, client = start_new_kernel(kernel_name="python3")
-    yield Kernel(manager, client)
-    client.stop_channels()
-    manager.shutdown_kernel(now=True)
+    with real_kernel() as kernel:
+        yield kernel
 
 
 @pytest.mark.req("SE-3")
 def test_a_killed_kernel_leaves_no_agent_behind(kernel: Kernel) -> None:
-    assert kernel.run(START)["status"] == "ok"
+    kernel.show(START)
     agents = kernel.agents()
     assert agents
 
@@ -83,7 +41,7 @@ def test_a_killed_kernel_leaves_no_agent_behind(kernel: Kernel) -> None:
 @pytest.mark.req("SE-3")
 @pytest.mark.parametrize("restart", [True, False], ids=["restart", "shutdown"])
 def test_an_orderly_end_of_the_kernel_leaves_no_agent_behind(kernel: Kernel, restart: bool) -> None:
-    assert kernel.run(START)["status"] == "ok"
+    kernel.show(START)
     agents = kernel.agents()
     assert agents
 
@@ -93,48 +51,150 @@ def test_an_orderly_end_of_the_kernel_leaves_no_agent_behind(kernel: Kernel, res
     assert alive == []
 
 
+# Agents that take a moment to end, in which a user can lose patience.
+SILENT = fake_agent("receive(); sys.stdin.read(); time.sleep(0.3)")
+SILENT_LATER = fake_agent("shake_hands(); receive(); sys.stdin.read(); time.sleep(0.3)")
+
+CALLS = {
+    "initialize": (f"task.start(exec={SILENT})", "_shake_hands"),
+    "session-new": (f"task.start(exec={SILENT_LATER})", "new_session"),
+    "wait_for": ("session.wait_for('kandev', timeout=None)", "wait_for"),
+    "prompt": ("session.prompt('wait 600')", "prompt"),
+}
+"""The calls to interrupt, and the coroutine function that they are in then."""
+
+NEXT_CELL = """
+with Controller() as fresh:
+    started = fresh.task("next").start("scripted")
+    started.wait_for("kandev")
+    words = started.prompt("say next").text + session.prompt("say still here").text
+words
+"""
+
+
+@pytest.fixture(scope="module")
+def busy() -> Iterator[Kernel]:
+    """A kernel with an open session, to be interrupted again and again."""
+    with real_kernel() as kernel:
+        kernel.show(TOOLS)
+        kernel.show("""
+            kandev = Controller()
+            task = kandev.task("t")
+            session = task.start("scripted", args="--scenario ignores")
+        """)
+        kernel.show(NEXT_CELL)
+        yield kernel
+
+
+@pytest.mark.req("SE-3", "SE-7")
+@pytest.mark.parametrize("call", CALLS)
+def test_an_interrupted_call_has_ended_what_it_began_and_the_next_cell_works(
+    busy: Kernel, call: str
+) -> None:
+    cell, inside = CALLS[call]
+    before = busy.held()
+
+    reply = busy.run(f"""
+        pressed = interrupt({inside!r})
+        try:
+            {cell}
+        finally:
+            left = len(psutil.Process().children(recursive=True))
+            pressed.join()
+    """)
+
+    assert reply["ename"] == "KeyboardInterrupt"
+    assert busy.show("left") == str(before["processes"])
+    assert eventually(lambda: busy.held() == before), (before, busy.held())
+    assert busy.show(NEXT_CELL) == r"'next\nstill here\n'"
+    assert eventually(lambda: busy.held() == before), (before, busy.held())
+
+
+@pytest.mark.req("SE-3", "SE-7")
+@pytest.mark.parametrize("call", CALLS)
+def test_an_impatient_user_interrupts_twice_and_nothing_is_left(busy: Kernel, call: str) -> None:
+    cell, inside = CALLS[call]
+    before = busy.held()
+
+    reply = busy.run(f"""
+        pressed = interrupt({inside!r}, times=2)
+        try:
+            {cell}
+        finally:
+            pressed.join()
+    """)
+
+    assert reply["ename"] == "KeyboardInterrupt"
+    assert eventually(lambda: busy.held() == before), (before, busy.held())
+    assert busy.show(NEXT_CELL) == r"'next\nstill here\n'"
+
+
+@pytest.mark.req("SE-3", "SE-7")
+@pytest.mark.parametrize(
+    ("call", "times"), [("initialize", 1), ("session-new", 2), ("wait_for", 2), ("prompt", 1)]
+)
+def test_an_interrupted_cell_that_awaits_a_call_ends_and_cancels_it(
+    busy: Kernel, call: str, times: int
+) -> None:
+    cell, inside = CALLS[call]
+    owner, _, rest = cell.partition(".")
+    before = busy.held()
+
+    reply = busy.run(f"pressed = interrupt({inside!r}, {times})\nawait {owner}.aio.{rest}")
+
+    # The kernel's own word for it in a cell that awaits.
+    assert reply["ename"] == "CancelledError"
+    busy.show("pressed.join()")
+    assert eventually(lambda: busy.held() == before), (before, busy.held())
+    assert busy.show(NEXT_CELL) == r"'next\nstill here\n'"
+
+
 @pytest.mark.req("SE-7")
-def test_an_interrupted_prompt_is_cancelled_and_the_next_cell_works(kernel: Kernel) -> None:
-    assert kernel.run(START)["status"] == "ok"
+def test_an_interrupt_that_another_thread_receives_ends_the_call_too(busy: Kernel) -> None:
+    reply = busy.run("""
+        pressed = interrupt("prompt")
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            session.prompt("wait 600")
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            pressed.join()
+    """)
 
-    kernel.start(
-        "import os, signal, threading\n"
-        "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
-        "session.prompt('wait 60')"
-    )
-    reply = kernel.client.get_shell_msg(timeout=30)["content"]
-
-    assert (reply["status"], reply["ename"]) == ("error", "KeyboardInterrupt")
-    assert kernel.run("session.prompt('say hello').text")["text"] == "'hello\\n'"
-    assert len(kernel.agents()) == 1
+    assert reply["ename"] == "KeyboardInterrupt"
+    assert busy.show(NEXT_CELL) == r"'next\nstill here\n'"
 
 
 @pytest.mark.req("SE-6")
-def test_running_the_quickstart_twice_leaves_one_of_everything(kernel: Kernel) -> None:
+def test_running_the_quickstart_again_leaves_one_of_everything(kernel: Kernel) -> None:
     notebook = json.loads(QUICKSTART.read_text())
     cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
-    *cells, _ = cells
+    *cells, closing = cells
     listening = kernel.ports()
 
-    for cell in [cell for cell in cells for _ in range(2)]:
-        assert kernel.run(cell)["status"] == "ok", cell
+    for cell in cells:
+        kernel.show(cell)
+    kernel.show(TOOLS)
+    first = kernel.held()
+    twice_each = [cell for cell in cells for _ in range(2)]
+    for cell in [*twice_each, closing, *cells]:
+        kernel.show(cell)
 
-    loops = "[t.name for t in threading.enumerate()].count('kandev-nb')"
-    assert kernel.run(f"import threading\n{loops}")["text"] == "1"
+    assert eventually(lambda: kernel.held() == first), (first, kernel.held())
+    assert ("kandev-nb", 1) in first["threads"]
+    assert len(kernel.agents()) == 1
     assert len(kernel.ports() - listening) == 1
-    assert eventually(lambda: len(kernel.agents()) == 1)
 
 
 def test_importing_loads_nothing_heavy(kernel: Kernel) -> None:
     heavy = "{'mcp', 'acp', 'pandas', 'anywidget', 'tiktoken', 'uvicorn', 'pydantic'}"
-    loaded = kernel.run(f"import kandev_nb, sys\nsorted({heavy} & set(sys.modules))")
 
-    assert loaded["text"] == "[]"
+    assert kernel.show(f"import kandev_nb, sys\nsorted({heavy} & set(sys.modules))") == "[]"
 
 
 def test_a_cell_shows_the_widget_and_the_table(kernel: Kernel) -> None:
-    kernel.run(START)
+    kernel.show(START)
 
-    bundle = kernel.run("sorted(session._repr_mimebundle_())")["text"]
+    bundle = kernel.show("sorted(session._repr_mimebundle_())")
 
     assert bundle == "['application/vnd.jupyter.widget-view+json', 'text/plain']"

@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol, Self
 
 from acp import PROTOCOL_VERSION, RequestError
 from acp.connection import Connection
+from anyio import CancelScope
 
 from kandev_nb.agents import faults, requests
 from kandev_nb.agents.advertised import Advertised, Capabilities, McpCapabilities
@@ -91,11 +92,12 @@ class AgentConnection:
         try:
             async with asyncio.timeout(handshake_timeout):
                 await connection._shake_hands()
-        except TimeoutError:
-            await connection.close()
-            raise faults.silent(handshake_timeout) from None
-        except BaseException:
-            await connection.close()
+        except BaseException as error:
+            # Whoever cancels the start waits until nothing of it is left.
+            with CancelScope(shield=True):
+                await connection.close()
+            if isinstance(error, TimeoutError):
+                raise faults.silent(handshake_timeout) from None
             raise
         return connection
 
@@ -208,8 +210,11 @@ class AgentConnection:
 
     async def _await_end(self) -> None:
         """The end of the agent's output is the end of the agent."""
-        await self._transport.ended.wait()
-        await self._process.close()
+        try:
+            await self._transport.ended.wait()
+        finally:
+            # Also when the interpreter ends: asyncio complains of a process that outlives its loop.
+            await self._process.close()
         _guarded(lambda: self._events.exited(self._process.returncode))
 
     async def _shake_hands(self) -> None:

@@ -4,20 +4,26 @@ A command comes in. Lines go to its standard input and come from its standard ou
 error is drained all the time into :class:`~kandev_nb.agents.output.RecentOutput`, so that a
 talkative agent never blocks. The process group is registered with the watchdog as long as one of
 its members may live, and ends with its leader: an agent's children are of no use without it.
+A forked child of the kernel gives its copies of the pipes up at once: an agent would wait for the
+end of its input as long as one is open.
 """
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self, cast
+from weakref import WeakSet
 
 from kandev_nb.agents.output import RecentOutput
 from kandev_nb.agents.watchdog import watchdog
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.errors import AgentError, ConfigError, KandevError
+
+_log = logging.getLogger(__name__)
 
 LINE_BYTES: Final = 64 * 1024 * 1024
 """The longest line that an agent may send."""
@@ -93,7 +99,9 @@ class AgentProcess:
         self._stdin.set_write_buffer_limits(high=0)
         self._released = False
         self.pid: Final = transport.get_pid()
+        _live.add(self)
         watchdog.add(self.pid)
+        _log.debug("the agent's process has started: %d", self.pid)
         pipes.on_exit = self._leader_ended
         if pipes.exited.is_set():
             self._leader_ended()
@@ -201,6 +209,8 @@ class AgentProcess:
 
     def _leader_ended(self) -> None:
         """Called by the event loop: the agent ended, by itself or because we ended it."""
+        status = self._transport.get_returncode()
+        _log.debug("the agent's process has ended: %d with status %s", self.pid, status)
         self._pipes.stop_writing()
         self._signal_group(signal.SIGTERM)
         # What a child that escaped the group holds open must not keep readers waiting.
@@ -217,6 +227,12 @@ class AgentProcess:
             self._stdin.abort()
         self._transport.close()
 
+    def _disown(self) -> None:
+        """In a forked child: close what is the kernel's, and leave the process alone."""
+        for number in range(3):
+            if pipe := self._transport.get_pipe_transport(number):
+                pipe.get_extra_info("pipe").close()
+
     def _signal_group(self, number: int) -> bool:
         """Signal the process group; False when nobody is left in it."""
         if self._released:
@@ -226,6 +242,17 @@ class AgentProcess:
         except (ProcessLookupError, PermissionError):
             return False
         return True
+
+
+_live: Final[WeakSet[AgentProcess]] = WeakSet()
+
+
+def _disown_after_fork() -> None:
+    for process in _live:
+        process._disown()
+
+
+os.register_at_fork(after_in_child=_disown_after_fork)
 
 
 def _not_started(command: Sequence[str], cwd: Path, error: Exception) -> KandevError:
