@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable
 from functools import cache
+from types import ModuleType
 from typing import Any, Final
 
 LIBRARIES: Final = ("acp", "httpcore2", "httpx2", "mcp", "sse_starlette", "uvicorn")
@@ -32,6 +33,16 @@ def restrain() -> None:
     probe = inner(LIBRARIES[0], logging.DEBUG, "", 0, "content", (), None)
     if probe.msg == "content":
         logging.setLogRecordFactory(_restraining(inner))
+
+
+def name_loggers(*modules: ModuleType) -> None:
+    """Let modules of a library that log on the root logger do so under their own names.
+
+    A first record on a root logger without handlers gives it one, and then a kernel prints what
+    every library logs.
+    """
+    for module in modules:
+        vars(module)["logging"] = logging.getLogger(module.__name__)
 
 
 def _restraining(inner: _Factory) -> _Factory:

@@ -152,13 +152,17 @@ def test_our_own_logger_tells_at_debug_level_what_happens_and_no_content(
 
 
 @pytest.mark.req("SA-1")
-def test_nothing_is_printed_unasked() -> None:
+def test_nothing_is_printed_unasked_and_the_root_logger_gets_no_handler() -> None:
     script = """
         from kandev_nb import Controller
 
         with Controller() as kandev:
             session = kandev.task("t").start("scripted", args=["--mcp-capabilities", "sse"])
             session.wait_for("kandev", "active")
+        import acp, logging, mcp.server.sse
+        for module in (acp.connection, acp.task.sender, acp.task.supervisor, mcp.server.sse):
+            module.logging.debug("careless")
+        assert logging.getLogger().handlers == []
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],

@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
 from acp import PROTOCOL_VERSION, RequestError
+from acp import connection as acp_connection
 from acp.connection import Connection
+from acp.task import sender, supervisor
 from anyio import CancelScope
 
+from kandev_nb import logs
 from kandev_nb.agents import faults, requests
 from kandev_nb.agents.advertised import Advertised, Capabilities, McpCapabilities
 from kandev_nb.agents.delivery import Server, secrets_of, session_params
@@ -31,6 +34,8 @@ from kandev_nb.attachment.sanitize import KnownSecrets
 from kandev_nb.errors import AgentError
 
 _log = logging.getLogger(__name__)
+
+logs.name_loggers(acp_connection, sender, supervisor)
 
 HANDSHAKE_TIMEOUT: Final = 30.0
 """Seconds; the slowest agents measured take 17."""

@@ -9,9 +9,14 @@ from contextlib import suppress
 from typing import Any, Final
 
 import anyio
+from mcp.server import sse
 from mcp.server.lowlevel import Server
 from mcp.server.sse import SseServerTransport
 from starlette.types import Receive, Scope, Send
+
+from kandev_nb import logs
+
+logs.name_loggers(sse)
 
 MESSAGES: Final = "/messages/"
 """What the path of a connection's messages begins with; its ID follows."""
