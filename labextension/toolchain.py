@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -35,11 +36,13 @@ NO_PACKAGES: Final = (
 
 def main(words: Sequence[str]) -> None:
     """Build what is out of date, or do what ``words`` say; leave with a message on failure."""
-    if words[:1] == ["--install"]:
-        install(Path(words[1]))
-    elif words or is_stale():
-        install()
-        npm(*(words or ("run", "build")))
+    installs = words[:1] == ["--install"]
+    with _alone(Path(words[1]) if installs else HERE) as folder:
+        if installs:
+            install(folder)
+        elif words or is_stale():
+            install()
+            npm(*(words or ("run", "build")))
 
 
 def is_stale() -> bool:
@@ -49,6 +52,17 @@ def is_stale() -> bool:
         return True
     oldest = min(output.stat().st_mtime_ns for output in outputs)
     return any(path.stat().st_mtime_ns > oldest for path in _sources())
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[Path]:
+    """Wait until no other process is at work in a folder: tests run in several."""
+    with (folder / "package-lock.json").open() as lock:
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield folder
 
 
 def install(folder: Path = HERE) -> None:
