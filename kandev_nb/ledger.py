@@ -164,7 +164,10 @@ class Ledger:
     def _reduce_all(self, batch: Iterable[Fact | Unread]) -> None:
         before = self._history
         for run in in_runs(self._read(batch), lambda: self._history.current):
-            self._guarded(self._apply, run)
+            recorded = self._guarded(self._apply, run)
+            if not recorded and len(run) > 1:
+                for fact in run:
+                    self._guarded(self._apply, [fact])
         if self._history is not before:
             self._guarded(self._tell)
 
@@ -179,11 +182,13 @@ class Ledger:
             except Exception as error:  # noqa: BLE001 - one fact must not end the worker
                 _log.warning("a request could not be observed: %s", type(error).__name__)
 
-    def _guarded(self, step: Callable[..., None], *values: Any) -> None:
+    def _guarded(self, step: Callable[..., None], *values: Any) -> bool:
         try:
             step(*values)
         except BaseException as error:  # noqa: BLE001 - as above
             _log.warning("a fact could not be recorded: %s", type(error).__name__)
+            return False
+        return True
 
     def _apply(self, run: list[Fact]) -> None:
         history = self._history

@@ -21,8 +21,12 @@ STUBBORN = fake_agent("""
 """)
 """Does not end with its input, and answers no prompt."""
 
+LOADED = "from kandev_nb import tokens; tokens.problem()"
+"""The tokenizer is loaded beside a session's start; here the end must not come in the middle."""
+
 BUSY = f"""
 import sys
+{LOADED}
 kandev = Controller()
 session = kandev.task("t").start(exec={STUBBORN})
 session.subscribe(lambda report: None)
@@ -82,6 +86,7 @@ def outlast():
 
 # What is registered first runs last.
 atexit.register(outlast)
+{LOADED}
 from kandev_nb import Controller
 kandev = Controller()
 session = kandev.task("t").start(exec={slow})

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -10,7 +10,7 @@ from kandev_nb import tokens
 from kandev_nb.attachment import Attempt, Evidence, EvidenceKind, History
 from kandev_nb.attachment.model import utc_now
 from kandev_nb.ledger import Ledger
-from kandev_nb.sighting import Sighting
+from kandev_nb.sighting import Fact, Sighting, Unread
 
 
 @pytest.fixture
@@ -125,6 +125,28 @@ def test_summaries_lose_the_sessions_own_secrets_at_the_door(ledger: Ledger) -> 
     current = ledger.drain().current
     assert current
     assert current.servers[0].summary == "it said [redacted] twice"
+
+
+def called(tool: object) -> Sighting:
+    kind = EvidenceKind.TOOL_CALL_OBSERVED
+    return Sighting("a1", "kandev", kind, time.time_ns(), facts={"tool_name": tool})
+
+
+@pytest.mark.req("EV-9", "EV-10")
+def test_facts_that_come_together_are_recorded_but_for_the_one_that_cannot_be(
+    ledger: Ledger,
+) -> None:
+    class Late(Unread):
+        def read(self) -> Iterable[Fact]:
+            yield listed({"name": "x"})
+            yield from (called(name) for name in ("x", "x", None, "x"))
+
+    ledger.record(Late())
+
+    current = ledger.drain(10).current
+    assert current
+    assert [event.tool_name for event in current.evidence[1:]] == ["x", "x", "x"]
+    assert current.calls(current.servers[0]) == 3
 
 
 @pytest.mark.req("CA-1", "CA-3")
