@@ -137,6 +137,11 @@ class Ledger:
         for subscription in self._subscriptions:
             subscription.close()
 
+    def disown(self) -> None:
+        """In a forked child: nothing more comes, and a lock that was held at the fork stays so."""
+        self._changed = threading.Condition()
+        self._closed = True
+
     def _work(self) -> None:
         goes_on, ended_at = True, -_PACE
         while goes_on:

@@ -168,3 +168,39 @@ def test_a_child_that_leaves_its_own_session_open_leaves_no_agent(kernel: Kernel
 
     assert code == "0"
     assert eventually(lambda: not psutil.pid_exists(int(agent)))
+
+
+def test_a_child_reads_the_report_at_once_whatever_its_parent_was_doing(kernel: Kernel) -> None:
+    kernel.show("""
+        import time
+        def read():
+            started = time.monotonic()
+            assert session.report.current
+            return int(time.monotonic() - started >= 1)
+
+        holds, release = threading.Event(), threading.Event()
+        def hold():
+            with session._core.ledger._changed:
+                holds.set()
+                release.wait(30)
+    """)
+
+    assert kernel.show("""
+        threading.Thread(target=hold).start()
+        holds.wait(10)
+        code = forked(read)
+        release.set()
+        code
+    """).endswith("0")
+
+
+def test_a_child_holds_none_of_the_endpoints_sockets(kernel: Kernel) -> None:
+    kernel.show("""
+        import psutil
+        port = session._core._endpoints._port
+        def held():
+            return sum(c.laddr.port == port for c in psutil.Process().net_connections())
+    """)
+
+    assert int(kernel.show("held()")) >= 2, "the parent listens, and its agent is connected"
+    assert kernel.show("forked(held)") == "0"

@@ -7,6 +7,7 @@ others with a status and an empty body. The secret alone says which attempt a re
 import asyncio
 import hmac
 import logging
+import os
 import socket
 from collections.abc import Collection, Iterable
 from hashlib import sha256
@@ -14,6 +15,7 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 import uvicorn
+from anyio import CancelScope
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -53,6 +55,8 @@ class EndpointServer:
         self._ended: dict[bytes, None] = {}
         self._starting = asyncio.Lock()
         self._server: asyncio.Task[None] | None = None
+        self._http: uvicorn.Server | None = None
+        self._listening: socket.socket | None = None
         self._port = 0
 
     @property
@@ -74,7 +78,9 @@ class EndpointServer:
             if self._server is None:
                 await self._start()
         endpoint = AttemptEndpoint(attachment_attempt_id, tools, book)
-        await endpoint.start()
+        # A caller that is cancelled meanwhile still gets what it has to end.
+        with CancelScope(shield=True):
+            await endpoint.start()
         self._attempts[_digest(endpoint.secret)] = endpoint
         return endpoint
 
@@ -126,7 +132,7 @@ class EndpointServer:
 
     async def _start(self) -> None:
         try:
-            listening = _loopback_socket()
+            listening = self._listening = _loopback_socket()
         except OSError as error:
             raise EndpointError(
                 f"The Kandev MCP endpoint cannot listen on 127.0.0.1 ({error.strerror}). "
@@ -135,7 +141,7 @@ class EndpointServer:
             ) from error
         self._port = listening.getsockname()[1]
         tokens.warm()
-        server = uvicorn.Server(
+        self._http = uvicorn.Server(
             uvicorn.Config(
                 self,
                 interface="asgi3",
@@ -149,7 +155,21 @@ class EndpointServer:
             )
         )
         logs.restrain()
-        self._server = asyncio.create_task(server.serve(sockets=[listening]))
+        self._server = asyncio.create_task(self._http.serve(sockets=[listening]))
+
+    def _disown(self) -> None:
+        """In a forked child: give up its copies of our sockets, so that they end with the parent's.
+
+        Something else takes their numbers, which other objects of the parent's remember.
+        """
+        sockets = [self._listening] if self._listening else []
+        if self._http is not None:
+            wires = self._http.server_state.connections
+            sockets += [wire.transport.get_extra_info("socket") for wire in wires]
+        with open(os.devnull) as nothing:
+            for number in (one.fileno() for one in sockets if one is not None):
+                if number >= 0:
+                    os.dup2(nothing.fileno(), number, inheritable=False)
 
 
 _servers: WeakKeyDictionary[asyncio.AbstractEventLoop, EndpointServer] = WeakKeyDictionary()
@@ -157,7 +177,18 @@ _servers: WeakKeyDictionary[asyncio.AbstractEventLoop, EndpointServer] = WeakKey
 
 def endpoint_server() -> EndpointServer:
     """Return the one endpoint server of the running loop."""
-    return _servers.setdefault(asyncio.get_running_loop(), EndpointServer())
+    loop = asyncio.get_running_loop()
+    if loop not in _servers:
+        _servers[loop] = EndpointServer()
+    return _servers[loop]
+
+
+def _disown_after_fork() -> None:
+    for server in _servers.values():
+        server._disown()
+
+
+os.register_at_fork(after_in_child=_disown_after_fork)
 
 
 def _loopback_socket() -> socket.socket:

@@ -249,6 +249,7 @@ class SessionCore:
         """In a forked child: the session is the parent's, and nothing here may end it (SE-6)."""
         self.state = "closed"
         self.task.is_open = False
+        self.ledger.disown()
         self._over.set()
 
     async def _end_endpoint(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock, Thread, main_thread
 from typing import TYPE_CHECKING, Final
 
 from kandev_nb.tokens._counts import Counts, digest
@@ -82,7 +82,8 @@ class Estimator:
             if not _is_failure(error):
                 raise
             self._problem = f"No token estimates: {_reason(error)}. Reinstall kandev-nb."
-            _log.warning("%s", self._problem)
+            if main_thread().is_alive():  # Else the interpreter ends, and that is the reason.
+                _log.warning("%s", self._problem)
             return None
 
 

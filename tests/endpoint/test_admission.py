@@ -1,15 +1,17 @@
 """Who is let in, and how little the others learn."""
 
+import asyncio
 import secrets
 from urllib.parse import urlsplit
 
+import anyio
 import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from kandev_nb.attachment import limits
-from kandev_nb.endpoint import AttemptEndpoint
+from kandev_nb.endpoint import AttemptEndpoint, ToolRegistry, ToolSet
 from tests.endpoint.conftest import House
 from tests.endpoint.test_observation import ACCEPT, INITIALIZE
 
@@ -194,3 +196,26 @@ async def test_the_server_listens_on_loopback_only_and_secrets_are_long(house: H
     assert urlsplit(house.server.origin).hostname == "127.0.0.1"
     assert len(endpoint.secret) >= 32
     assert endpoint.secret != another.secret
+
+
+@pytest.mark.req("SE-7")
+async def test_an_opening_that_is_cancelled_at_any_moment_leaves_nothing_that_cannot_be_ended(
+    house: House,
+) -> None:
+    for ticks in range(6):
+        opened: list[AttemptEndpoint] = []
+
+        async def opening(opened: list[AttemptEndpoint] = opened) -> None:
+            tools = ToolSet(ToolRegistry())
+            opened.append(await house.server.open("attempt-1", tools, house.ledger))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(opening)
+            for _ in range(ticks):
+                await asyncio.sleep(0)
+            group.cancel_scope.cancel()
+        for endpoint in opened:
+            await house.server.end(endpoint)
+
+    names = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}  # type: ignore[union-attr]
+    assert "AttemptEndpoint._run" not in names

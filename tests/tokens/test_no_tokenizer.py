@@ -8,6 +8,7 @@ import logging
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -156,3 +157,22 @@ def test_given_an_interrupt_while_counting_then_it_gets_out(
 
     with pytest.raises(KeyboardInterrupt):
         estimator.estimate(TOOL)
+
+
+@pytest.mark.req("CA-8")
+def test_an_interpreter_that_ends_while_the_tokenizer_loads_says_nothing() -> None:
+    script = """
+        import atexit, time
+        from kandev_nb import tokens
+
+        atexit.register(lambda: (tokens.warm(), tokens.problem()))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
