@@ -80,7 +80,7 @@ def _shown(text: str, console: Console) -> str:
 
 def _summary(count: int, problems: list[str]) -> str:
     if not problems:
-        return f"{count} checks, no problem: kandev-nb works here."
+        return f"{count} checks, no problem found."
     what = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     return f"{count} checks, {what}: {', '.join(problems)}."
 

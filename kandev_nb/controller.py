@@ -1,7 +1,8 @@
 """The kernel-side controller: what a notebook works with.
 
 :class:`Controller` → :class:`Task` → :class:`Session`. Calls wait for their result and take a
-timeout in seconds; ``.aio`` has the same calls as coroutines for a cell that awaits. Everything
+timeout in seconds; ``.aio`` has those that wait for an agent as coroutines, for a cell that awaits
+and bounds them with :func:`asyncio.timeout`. Everything
 they do happens on the loop thread of :mod:`kandev_nb.runtime`.
 """
 
@@ -163,7 +164,7 @@ class Controller(_OffersTools):
         return runtime.call(lambda: examine(sessions), timeout=HEALTH_TIMEOUT, what="health")
 
     def close(self, *, timeout: float | None = CLOSE_TIMEOUT) -> None:
-        """Close every session of every task."""
+        """Close every task and its sessions. The controller itself can be used again."""
         runtime.call(lambda: _close_all(self._cores), timeout=seconds(timeout), what="close")
 
     def __enter__(self) -> Self:
@@ -293,8 +294,8 @@ class AsyncTask:
             text(name, "name=")
         if not core.is_open:
             raise ConfigError(
-                f"The task {core.title!r} is closed, or its controller is, or nothing refers to "
-                "that any more. Keep the controller, and get a new task from it.",
+                f"The task {core.title!r} is closed, or nothing refers to its controller any more. "
+                "Keep the controller in a variable, and get a new task from it.",
                 reason_code=ReasonCode.CLOSED,
             )
         while name and (earlier := core.open_session(name)):
@@ -377,7 +378,7 @@ class Session(_OffersTools):
         """Send a prompt and return how its turn ended.
 
         Raises:
-            AgentError: the agent refused the prompt or ended.
+            AgentError: the agent refused the prompt or ended, or it is answering another one.
             WaitTimeout: no answer within ``timeout`` seconds; the turn is cancelled, the session
                 goes on.
         """
@@ -389,7 +390,7 @@ class Session(_OffersTools):
         """Call ``subscriber`` with each new report, on a thread of its own.
 
         A slow subscriber misses reports, never the last one; one that raises is logged. Returns
-        the function that ends the subscription.
+        the function that ends the subscription. A closed session has nothing more to tell.
         """
         if not callable(subscriber):
             raise wrong("The subscriber cannot be called. Give a function of one argument.")

@@ -11,6 +11,8 @@
     ├── AttachmentFailed         a server is failed, filtered or unavailable
     └── WaitTimeout              not reached in time (also a ``TimeoutError``)
 
+``ToolError`` is not of this tree: a user's tool raises it, to tell its caller something.
+
 The message says what happened and what to do next. It never holds a secret.
 """
 

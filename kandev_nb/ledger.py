@@ -174,7 +174,7 @@ class Ledger:
                 for fact in run:
                     self._guarded(self._apply, [fact])
         if self._history is not before:
-            self._guarded(self._tell)
+            self._tell()
 
     @staticmethod
     def _read(batch: Iterable[Fact | Unread]) -> Iterator[Fact]:
@@ -190,7 +190,7 @@ class Ledger:
     def _guarded(self, step: Callable[..., None], *values: Any) -> bool:
         try:
             step(*values)
-        except BaseException as error:  # noqa: BLE001 - as above
+        except BaseException as error:  # noqa: BLE001 - one fact must not end the worker
             _log.warning("a fact could not be recorded: %s", type(error).__name__)
             return False
         return True
@@ -199,6 +199,7 @@ class Ledger:
         history = self._history
         sightings = [fact for fact in run if isinstance(fact, Sighting)]
         if len(sightings) > 1:
+            # Calls and lists: they have no summary that could hold a secret.
             events = [self._writer.evidence(sighting) for sighting in sightings]
             _debug(*events)
             changed = apply_repeated(history, events)
@@ -211,7 +212,10 @@ class Ledger:
         for subscription in tuple(self._subscriptions):
             subscription.offer(self._history)
         for changed in tuple(self._watchers):
-            changed()
+            try:
+                changed()
+            except Exception as error:  # noqa: BLE001 - a watcher never changes a session (SE-5)
+                _log.warning("a watcher raised %s", type(error).__name__)
 
     def _reduce(self, history: History, fact: Fact) -> History:
         if isinstance(fact, Sighting):
@@ -235,8 +239,10 @@ def _debug(*events: Evidence) -> None:
     if _log.isEnabledFor(logging.DEBUG):
         for event in events:
             where = f" on {event.connection_id}" if event.connection_id else ""
+            what = (event.tool_name, event.reason_code, event.tool_count and str(event.tool_count))
+            told = "".join(f" {detail}" for detail in what if detail)
             who = event.server_name or "attempt"
-            _log.debug("%s: %s %s%s", event.attachment_attempt_id, who, event.kind, where)
+            _log.debug("%s: %s %s%s%s", event.attachment_attempt_id, who, event.kind, told, where)
 
 
 def _taken(queue: deque[T]) -> list[T]:

@@ -21,6 +21,8 @@ LIBRARIES: Final = ("acp", "httpcore2", "httpx2", "mcp", "sse_starlette", "uvico
 LOOP_THREAD: Final = "kandev-nb"
 """The name of the thread in which those libraries run; asyncio reports of their tasks there."""
 
+_TELL_OF_ENDINGS: Final = ("uvicorn.error", "mcp.shared.jsonrpc_dispatcher")
+
 _Factory = Callable[..., logging.LogRecord]
 
 
@@ -33,6 +35,8 @@ def restrain() -> None:
     probe = inner(LIBRARIES[0], logging.DEBUG, "", 0, "content", (), None)
     if probe.msg == "content":
         logging.setLogRecordFactory(_restraining(inner))
+    for name in _TELL_OF_ENDINGS:
+        logging.getLogger(name).addFilter(_is_no_ending)
 
 
 def name_loggers(*modules: ModuleType) -> None:
@@ -59,10 +63,13 @@ def _restrained(record: logging.LogRecord) -> logging.LogRecord:
     record.msg = f"{record.funcName}: {error.__name__}" if error else record.funcName
     record.args = ()
     record.exc_info = record.exc_text = record.stack_info = None
-    if error is not None and issubclass(error, asyncio.CancelledError):
-        # A request that our own ending cancelled is nothing to report.
-        record.levelno, record.levelname = logging.DEBUG, logging.getLevelName(logging.DEBUG)
     return record
+
+
+def _is_no_ending(record: logging.LogRecord) -> bool:
+    """Pass over a request that our own ending cancelled or left without an answer."""
+    told = record.getMessage()
+    return told != "_final_write" and not told.endswith(f": {asyncio.CancelledError.__name__}")
 
 
 def _is_of_a_library(record: logging.LogRecord) -> bool:

@@ -1,4 +1,4 @@
-"""The one event loop of this process, in one daemon thread.
+"""The one event loop of kandev-nb in this process, in one daemon thread.
 
 It carries agents, the endpoint and tests, so that a busy notebook cell stops none of them. The
 public API comes in through :func:`call`, which waits, or :func:`call_async`, which can be awaited

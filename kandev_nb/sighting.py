@@ -20,7 +20,11 @@ Served = tuple[Mapping[str, Any], ...]
 
 _REPEATED: Final = (EvidenceKind.TOOL_CALL_OBSERVED, EvidenceKind.TOOLS_LIST_OBSERVED)
 _CATALOGS: Final = 8
-_CLIENTS: Final = 512
+"""Lists whose catalog is kept, for the next time that they are served."""
+
+_WRITTEN: Final = 512
+"""Clients, and kinds of evidence of each, whose last evidence is kept as a model of the next."""
+
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 Change = Callable[[History], History]
@@ -69,7 +73,7 @@ class Writer:
         key = sighting.kind, sighting.connection_id
         last = self._last.get(key)
         if last is None or not _differ_in_time_only(last[0], sighting):
-            if len(self._last) >= _CLIENTS:
+            if len(self._last) >= _WRITTEN:
                 self._last.clear()
             last = self._last[key] = sighting, self._written(sighting)
         return last[1].updated(

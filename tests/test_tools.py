@@ -1,6 +1,9 @@
 """Tools of the user's own, as a notebook registers them and a real agent calls them."""
 
 import gc
+import subprocess
+import sys
+import textwrap
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +11,7 @@ from typing import Any
 import pytest
 
 from kandev_nb import AgentError, ConfigError, Controller, Session, Task, ToolError
+from kandev_nb.endpoint import BUILT_IN_NAMES
 from tests.processes import eventually
 
 BUILT_IN = 6
@@ -111,7 +115,9 @@ def test_the_row_says_that_its_catalog_may_be_stale_until_the_agent_lists_again(
 
     assert "6 tools" in repr(session)
     assert "catalog may be stale" in repr(session)
+    assert "The tools have changed since they were listed" in session.explain("kandev")
     session.prompt("list kandev")
+    assert "have changed" not in session.explain("kandev")
     assert "7 tools" in repr(session)
     assert "stale" not in repr(session)
 
@@ -251,3 +257,67 @@ def test_an_agent_that_takes_neither_is_said_to(task: Task) -> None:
         "filtered",
         "The agent does not take servers over HTTP.",
     )
+
+
+@pytest.mark.req("SE-7")
+def test_a_second_prompt_is_refused_while_the_first_is_answered(task: Task) -> None:
+    session = task.start("scripted")
+    refusals: list[str] = []
+
+    @session.tool
+    def ask_again() -> str:
+        """Prompt the session that is being answered."""
+        try:
+            return session.prompt("say second").text
+        except AgentError as refused:
+            refusals.append(refused.reason_code)
+            raise
+
+    answer = call(session, "ask_again")
+
+    assert "is answering a prompt. Wait for it or interrupt it" in answer
+    assert refusals == ["prompt_under_way"]
+    assert session.prompt("say again").text.strip() == "again"
+
+
+def test_the_built_in_names_are_those_of_the_tools(task: Task) -> None:
+    session = task.start("scripted")
+
+    assert sorted(tool.name for tool in session.wait_for("kandev").tools) == sorted(BUILT_IN_NAMES)
+
+
+@pytest.mark.req("SE-7", "SE-3")
+@pytest.mark.parametrize("end", ["session.close()", ""], ids=["close", "exit"])
+def test_nothing_is_said_when_a_session_ends_during_a_call(end: str) -> None:
+    script = f"""
+        import threading
+        from kandev_nb import Controller
+
+        kandev = Controller()
+        session = kandev.task("t").start("scripted")
+        entered = threading.Event()
+
+        @session.tool
+        async def stays() -> str:
+            import asyncio
+            entered.set()
+            await asyncio.Event().wait()
+
+        def ask():
+            try:
+                session.prompt("call kandev stays {{}}")
+            except Exception:
+                pass
+        threading.Thread(target=ask, daemon=True).start()
+        assert entered.wait(20)
+        {end}
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")

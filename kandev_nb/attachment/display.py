@@ -308,11 +308,16 @@ def _explain(row: Row) -> list[Message]:
     if row.status in _REASON_SHOWN:
         advice = row.advice
         return [*lines, words.say("explain.advice", settle=advice.text)] if advice else lines
+    details = {detail.key for detail in row.details}
     if missing:
         facts = ", ".join(check.label.text for check in missing)
         lines.append(words.say("explain.open", facts=facts))
-        if missing[0].settle:
-            lines.append(words.say("explain.settle", settle=missing[0].settle.text))
+    if "detail.ended" in details:
+        return [*lines, words.say("explain.ended")]
+    if "detail.stale" in details:
+        lines.append(words.say("explain.stale"))
+    if missing and missing[0].settle:
+        lines.append(words.say("explain.settle", settle=missing[0].settle.text))
     return lines
 
 

@@ -49,6 +49,7 @@ class ReasonCode(StrEnum):
     NOT_REACHED = "not_reached"
     PLATFORM_UNSUPPORTED = "platform_unsupported"
     PROMPT_FAILED = "prompt_failed"
+    PROMPT_UNDER_WAY = "prompt_under_way"
     SERVER_UNKNOWN = "server_unknown"
     TASK_FAILED = "task_failed"
     WRONG_ARGUMENT = "wrong_argument"
@@ -177,6 +178,10 @@ REASONS: Final[dict[str, Reason]] = {
     ReasonCode.PROMPT_FAILED: Reason(
         "The agent answered the prompt with an error.",
         "Read the message, then prompt again.",
+    ),
+    ReasonCode.PROMPT_UNDER_WAY: Reason(
+        "The session is answering another prompt.",
+        "Wait for its answer, or interrupt it.",
     ),
     ReasonCode.SERVER_UNKNOWN: Reason(
         "The session has no server of that name.",

@@ -75,6 +75,11 @@ ENGLISH: Final[Mapping[str, str]] = {
     "explain.proven": "Proven: {facts}.",
     "explain.nothing_proven": "Nothing is proven yet.",
     "explain.open": "Not observed: {facts}. That is not a failure.",
+    "explain.ended": "The session has ended: nothing more will come of it.",
+    "explain.stale": (
+        "The tools have changed since they were listed: the agent may not know of it until it "
+        "lists them again."
+    ),
     "explain.settle": "What would settle it: {settle}",
     "explain.advice": "What to do: {settle}",
 }

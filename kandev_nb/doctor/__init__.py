@@ -210,7 +210,8 @@ def _many(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
     try:
         yield from look()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever is broken, the rest is said
-        found = f"could not be checked ({type(error).__name__})"
+        missing = f" {error.name}" if isinstance(error, ImportError) and error.name else ""
+        found = f"could not be checked ({type(error).__name__}{missing})"
         yield Check(name, "problem", found, install_again())
 
 

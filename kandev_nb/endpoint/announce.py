@@ -7,7 +7,6 @@ Notification"), a stateless one what it asked for with ``subscriptions/listen`` 
 import asyncio
 import logging
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Final
 
 import anyio
@@ -22,9 +21,6 @@ _log = logging.getLogger("kandev_nb.endpoint")
 GATHERING: Final = 0.05
 """Seconds in which changes become one notification: a cell often registers several tools."""
 
-_PATIENCE: Final = 5.0
-"""Seconds that a client has for reading one notification."""
-
 
 class Announcer:
     """Sends the notifications of one attempt. All methods belong on the loop thread."""
@@ -34,34 +30,39 @@ class Announcer:
     ) -> None:
         self._connections = connections
         self._subscriptions = subscriptions
-        self._sending: asyncio.Task[None] | None = None
-        self._pending = False
+        self._gathering: asyncio.Task[None] | None = None
+        self._untold: set[Connection] = set()
+        self._telling: dict[Connection, asyncio.Task[None]] = {}
 
     def announce(self) -> None:
         """Tell of a change, soon and together with the ones that follow at once."""
-        self._pending = True
-        if self._sending is None:
-            self._sending = asyncio.create_task(self._send())
+        if self._gathering is None:
+            self._gathering = asyncio.create_task(self._gather())
 
     def end(self) -> None:
         """Send nothing more."""
-        if self._sending:
-            self._sending.cancel()
+        for task in (self._gathering, *self._telling.values()):
+            if task:
+                task.cancel()
 
-    async def _send(self) -> None:
-        while self._pending:
-            await asyncio.sleep(GATHERING)
-            self._pending = False
-            await self._subscriptions.publish(ToolsListChanged())
-            sessions = [c.session for c in self._connections if c.session]
-            await asyncio.gather(*(_notify(session) for session in sessions))
-        self._sending = None
+    async def _gather(self) -> None:
+        await asyncio.sleep(GATHERING)
+        self._gathering = None
+        await self._subscriptions.publish(ToolsListChanged())
+        for connection in self._connections:
+            self._untold.add(connection)
+            if connection.session and connection not in self._telling:
+                telling = self._tell(connection, connection.session)
+                self._telling[connection] = asyncio.create_task(telling)
 
-
-async def _notify(session: ServerSession) -> None:
-    with suppress(TimeoutError):
+    async def _tell(self, connection: Connection, session: ServerSession) -> None:
+        """Tell one client, which may take its time: it is told once of all that came meanwhile."""
         try:
-            async with asyncio.timeout(_PATIENCE):
+            while connection in self._untold:
+                self._untold.remove(connection)
                 await session.send_notification(types.ToolListChangedNotification())
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            _log.debug("a client left before it could be told of changed tools")
+            _log.debug("%s left before it could be told of changed tools", connection.id)
+        finally:
+            self._untold.discard(connection)
+            del self._telling[connection]

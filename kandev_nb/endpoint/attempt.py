@@ -161,8 +161,7 @@ class AttemptEndpoint:
         opened = dict(message["headers"]).get(_SESSION_HEADER)
         if session is not None or opened is None:
             return
-        if surplus := self._connections.open_session(opened, connection):
-            await self._sessions.handle_request(_deletion(surplus), _no_body, _no_answer)
+        await self._end_surplus(self._connections.open_session(opened, connection))
 
     async def _serve_stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one SSE stream, and tell of its end unless that is our own doing."""
@@ -171,16 +170,24 @@ class AttemptEndpoint:
             return
         connection = self._connections.admit()
         stream = SseStream(connection.id)
-        self._connections.open_stream(connection, stream)
+        await self._end_surplus(self._connections.open_stream(connection, stream))
         try:
             await stream.serve(self._server, scope, receive, send)
         finally:
             self._connections.close_stream(connection)
-        closed_at = time_ns()
+            await self._note_end(connection, time_ns())
+
+    async def _note_end(self, connection: Connection, closed_at: int) -> None:
+        """Tell of the end of a stream, unless its execution ends with it."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), CLOSE_GRACE)
         if not self._ended.is_set():
             self._observer.closed(connection, closed_at)
+
+    async def _end_surplus(self, session_id: bytes | None) -> None:
+        """End the connection that must go for another one; silently (EV-9)."""
+        if session_id is not None:
+            await self._sessions.handle_request(_deletion(session_id), _no_body, _no_answer)
 
     async def _serve_message(
         self,

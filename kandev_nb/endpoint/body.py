@@ -204,7 +204,7 @@ _TO_NEXT_MARK: Final = re.compile(
 
 
 def _shape_fault(content: bytes) -> Refusal | None:
-    """Return whether the values nest too deep or are too many, without making one of them."""
+    """Return what is wrong with the nesting and number of values, without making one of them."""
     openings = content.count(b"{") + content.count(b"[")
     if openings <= NESTING and content.count(b",") <= MARKS - 2 * NESTING:
         return None

@@ -110,7 +110,7 @@ def _plan_tools(desk: Desk) -> tuple[Tool, ...]:
     return (
         _tool(
             "get_task_plan_kandev",
-            "Get the current plan of a task, with the edits that the user made.",
+            "Get the current plan of a task.",
             {"task_id": _TASK},
             get,
         ),
@@ -154,7 +154,7 @@ def without_schemas(report: dict[str, Any]) -> dict[str, Any]:
 
 def _own_task(desk: Desk, arguments: Arguments) -> None:
     if arguments.get("task_id", desk.task_id) != desk.task_id:
-        raise ToolError(f"task_id is not your own task. Leave it out, or use {desk.task_id}.")
+        raise ToolError(f"task_id is not your own task, which is {desk.task_id}.")
 
 
 def _saved_plan(desk: Desk, arguments: Arguments) -> Plan:

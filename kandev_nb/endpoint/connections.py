@@ -49,7 +49,7 @@ class Connections:
 
     @property
     def is_full(self) -> bool:
-        """Whether no other client has room: the bound is reached and all have a stream open."""
+        """Whether no other client has room: the bound is reached and none is idle."""
         open_now = len(self._sessions) + len(self._streams)
         return open_now >= limits.OPEN_CONNECTIONS and self._oldest_idle() is None
 
@@ -64,20 +64,16 @@ class Connections:
     def open_session(self, session_id: bytes, connection: Connection) -> bytes | None:
         """Remember the session; return the one that must go for it (EV-9), already forgotten."""
         self._sessions[session_id] = connection
-        if len(self._sessions) + len(self._streams) <= limits.OPEN_CONNECTIONS:
-            return None
-        surplus = self._oldest_idle()
-        if surplus is not None:
-            del self._sessions[surplus]
-        return surplus
+        return self._surplus()
 
     def close_session(self, session_id: bytes) -> None:
         """Forget the session."""
         self._sessions.pop(session_id, None)
 
-    def open_stream(self, connection: Connection, stream: SseStream) -> None:
-        """Remember an SSE stream."""
+    def open_stream(self, connection: Connection, stream: SseStream) -> bytes | None:
+        """Remember an SSE stream; return the session that must go for it, already forgotten."""
         self._streams[connection.id] = connection, stream
+        return self._surplus()
 
     def stream(self, connection_id: str) -> tuple[Connection, SseStream] | None:
         """Return the open SSE stream of that connection."""
@@ -91,6 +87,14 @@ class Connections:
         """End every SSE stream."""
         for _, stream in self._streams.values():
             stream.end()
+
+    def _surplus(self) -> bytes | None:
+        if len(self._sessions) + len(self._streams) <= limits.OPEN_CONNECTIONS:
+            return None
+        surplus = self._oldest_idle()
+        if surplus is not None:
+            del self._sessions[surplus]
+        return surplus
 
     def _oldest_idle(self) -> bytes | None:
         idle = (session for session, c in self._sessions.items() if not c.requests)

@@ -7,6 +7,7 @@ the :mod:`~kandev_nb.endpoint.workers`, never on the endpoint's own loop.
 
 import functools
 import inspect
+import logging
 import re
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Final, cast, get_type_hints
@@ -20,10 +21,12 @@ from pydantic_core import PydanticSerializationError
 
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.attachment.sanitize import sanitize_summary
-from kandev_nb.endpoint.results import Content
+from kandev_nb.endpoint.results import Content, NotAResult
 from kandev_nb.endpoint.tools import Arguments, Tool, ToolError
 from kandev_nb.endpoint.workers import Job, workers
 from kandev_nb.errors import ConfigError
+
+_log = logging.getLogger("kandev_nb.endpoint")
 
 TOOL_TIMEOUT: Final = 120.0
 """Seconds that a call of a user's tool may take, unless the tool says otherwise."""
@@ -61,6 +64,7 @@ def tool_from(
         job = Job(name, functools.partial(function, *words, **keywords), is_async, timeout)
         outcome = await workers().run(job)
         if isinstance(outcome, BaseException):
+            _log.debug("tool %s raised %s", name, type(outcome).__name__)
             raise ToolError(_failure(outcome))
         return outcome
 
@@ -68,8 +72,12 @@ def tool_from(
 
 
 def _name(function: Callable[..., Any], name: str | None) -> str:
+    if isinstance(function, str):
+        raise _invalid(function, f"it is text. Write @session.tool(name={function!r})")
     if not callable(function):
-        raise _invalid(name or repr(function), "it cannot be called")
+        raise _invalid(name or repr(function), "it cannot be called. Give a function")
+    if inspect.isasyncgenfunction(_unwrapped(function)):
+        raise _invalid(name or "it", "an async generator has no result. Return a list")
     name = name or getattr(_unwrapped(function), "__name__", "")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise _invalid(
@@ -171,6 +179,8 @@ def _failure(error: BaseException) -> str:
     if isinstance(error, ToolError):
         return str(error)
     message = sanitize_summary(str(error)) if isinstance(error, Exception) else ""
+    if isinstance(error, NotAResult):
+        return message
     kind = type(error).__name__
     return f"The tool failed: {kind}: {message}" if message else f"The tool failed: {kind}."
 
@@ -190,7 +200,7 @@ def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
-    function = _unwrapped(function)
+    function = inspect.unwrap(_unwrapped(function))
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004 - the method, not whether there is one
     )

@@ -5,6 +5,7 @@ and before it is sent. It notes what was exchanged and interprets nothing; the l
 it read by :mod:`~kandev_nb.endpoint.reading`, so that observing costs a request next to nothing.
 """
 
+import asyncio
 import logging
 from time import time_ns
 from typing import Any, Final, Protocol
@@ -60,7 +61,13 @@ class Observer:
         except MCPError as error:
             self._record(Exchange(self._reader, ctx, error.code, time_ns()))
             raise
+        except asyncio.CancelledError:
+            if ctx.method == "tools/call":
+                # Nobody waits for its answer any more, but it was called.
+                self._record(Exchange(self._reader, ctx, None, time_ns()))
+            raise
         except ValidationError:
+            # A fault of the client's request, which is no evidence (EV-4).
             raise
         except Exception as error:  # noqa: BLE001 - the SDK would send and log the error's text
             _log.warning("%s raised %s", ctx.method, type(error).__name__)

@@ -7,8 +7,9 @@ are passed on; a list that holds any of these becomes one block each; everything
 import base64
 import inspect
 import io
+import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
 from typing import Any, Final, NamedTuple, Self
 
 import mcp_types as types
@@ -28,7 +29,8 @@ _BLOCKS: Final = (
     types.ResourceLink,
     types.EmbeddedResource,
 )
-_PNG_MODES: Final = ("1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA")
+_PNG_MODES: Final = ("1", "L", "LA", "I;16", "P", "RGB", "RGBA")
+_AS_PNG: Final = {"I": "I;16", "La": "LA", "RGBa": "RGBA"}
 
 
 class NotAResult(TypeError):  # noqa: N818 - it says what the value is
@@ -42,7 +44,8 @@ class Content(NamedTuple):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """Return content of one text."""
+        """Return content of one text; half a surrogate pair in it becomes U+FFFD."""
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return cls((types.TextContent(type="text", text=text),))
 
 
@@ -56,19 +59,41 @@ def content_of(value: object) -> Content:
 def text_of(value: object) -> str:
     """Return text as it is and anything else as JSON. Raises :class:`NotAResult`.
 
-    What is no number in JSON (NaN, infinity) becomes null; arrays and scalars of numpy and pandas
-    become lists and numbers.
+    What is no number in JSON (NaN, infinity, a missing value of pandas) becomes null; arrays and
+    scalars of numpy and pandas become lists and numbers.
     """
     if isinstance(value, str):
         return value
     if inspect.iscoroutine(value):
         value.close()
-        raise NotAResult("it returned a coroutine; define it with async def")
+        raise NotAResult("The tool returned a coroutine: it must be defined with async def.")
+    foreign: list[object] = []
+
+    def plain(inner: Any) -> Any:
+        if hasattr(inner, "tolist"):
+            return inner.tolist()
+        if type(inner).__name__ in ("NAType", "NaTType"):
+            return None
+        if isinstance(inner, range | KeysView | ValuesView | ItemsView):
+            return list(inner)
+        try:
+            return json.loads(to_json(inner))
+        except (PydanticSerializationError, ValueError) as error:
+            foreign.append(inner)
+            raise TypeError from error
+
     try:
-        return to_json(value, fallback=_plain, inf_nan_mode="null").decode()
-    except (PydanticSerializationError, ValueError, RecursionError) as error:
-        what = type(value).__name__
-        raise NotAResult(f"it returned neither text, JSON nor an image but {what}") from error
+        try:
+            return to_json(value, fallback=plain, inf_nan_mode="null").decode()
+        except PydanticSerializationError:
+            # A missing time of pandas is a datetime that pydantic cannot write.
+            written = json.loads(json.dumps(value, default=plain))
+            return to_json(written, inf_nan_mode="null").decode()
+    except (PydanticSerializationError, TypeError, ValueError, RecursionError) as error:
+        what = type(foreign[0] if foreign else value).__name__
+        raise NotAResult(
+            f"The tool returned {what}, which is neither text, JSON nor an image."
+        ) from error
 
 
 def error_result(message: str) -> types.CallToolResult:
@@ -78,11 +103,19 @@ def error_result(message: str) -> types.CallToolResult:
 
 def _block(value: object) -> Block:
     if isinstance(value, _BLOCKS):
-        return value
+        return _sendable(value)
     if (png := _png(value)) is not None:
         data = base64.b64encode(png).decode("ascii")
         return types.ImageContent(type="image", data=data, mime_type="image/png")
-    return types.TextContent(type="text", text=text_of(value))
+    return Content.text(text_of(value)).blocks[0]
+
+
+def _sendable(block: Block) -> Block:
+    try:
+        block.model_dump_json()
+    except (PydanticSerializationError, ValueError) as error:
+        raise NotAResult("The tool returned a content block that cannot be sent.") from error
+    return block
 
 
 def _is_block(value: object) -> bool:
@@ -92,9 +125,16 @@ def _is_block(value: object) -> bool:
 def _png(value: Any) -> bytes | None:
     written = io.BytesIO()
     if _is_a(value, _loaded("PIL.Image", "Image")):
-        (value if value.mode in _PNG_MODES else value.convert("RGB")).save(written, format="PNG")
+        image = value if value.mode in _PNG_MODES else value.convert(_AS_PNG.get(value.mode, "RGB"))
+        image.save(written, format="PNG")
     elif _is_a(value, _figures()):
-        value.figure.savefig(written, format="png", bbox_inches="tight")
+        figure = value.figure
+        while figure.figure is not figure:
+            figure = figure.figure
+        figure.savefig(written, format="png", bbox_inches="tight")
+        if pyplot := sys.modules.get("matplotlib.pyplot"):
+            # Else the notebook shows it too, and keeps it.
+            pyplot.close(figure)
     else:
         return None
     return written.getvalue()
@@ -114,9 +154,3 @@ def _loaded(module: str, name: str) -> Iterator[type]:
     found = getattr(sys.modules.get(module), name, None)
     if isinstance(found, type):
         yield found
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError

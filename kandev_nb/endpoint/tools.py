@@ -167,7 +167,7 @@ class ToolSet:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a tool does, others go on (SE-7)
             _log.warning("tool %s raised %s", name, type(error).__name__)
-            return error_result(f"The tool failed ({type(error).__name__}).")
+            return error_result(f"The tool failed: {type(error).__name__}.")
         return types.CallToolResult(content=list(content.blocks))
 
     def _find(self, name: str) -> Tool | None:

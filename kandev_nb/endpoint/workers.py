@@ -56,7 +56,7 @@ class Workers:
 
     @property
     def running(self) -> tuple[str, ...]:
-        """The tool of each call that is under way and waited for."""
+        """The tool of each call that has begun and is waited for."""
         return tuple(self._running.values())
 
     @property

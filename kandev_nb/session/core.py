@@ -77,6 +77,7 @@ class SessionCore:
         self._recorder: AttemptRecorder | None = None
         self._agent: AgentConnection | None = None
         self._acp_session_id = ""
+        self._is_prompting = False
         self._executions = self._attempts = 0
 
     @property
@@ -109,7 +110,17 @@ class SessionCore:
         text(words, "The prompt")
         if self._agent is None or self.state != "running":
             raise self.over()
-        return await self._agent.prompt(self._acp_session_id, words)
+        if self._is_prompting:
+            raise AgentError(
+                f'Session "{self.name}" is answering a prompt. Wait for it or interrupt it, or '
+                "prompt another session.",
+                reason_code=ReasonCode.PROMPT_UNDER_WAY,
+            )
+        self._is_prompting = True
+        try:
+            return await self._agent.prompt(self._acp_session_id, words)
+        finally:
+            self._is_prompting = False
 
     async def close(self) -> None:
         """End the agent and everything of this session, or wait until that is done."""

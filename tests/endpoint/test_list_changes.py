@@ -13,11 +13,14 @@ import pytest
 from mcp import Client
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.server.subscriptions import InMemorySubscriptionBus
 from mcp.shared.exceptions import MCPError
 
 from kandev_nb.attachment import History, display, limits, note_tools_changed
 from kandev_nb.attachment.model import later
 from kandev_nb.endpoint import AttemptEndpoint, Tool, ToolRegistry, tool_from
+from kandev_nb.endpoint.announce import Announcer
+from kandev_nb.endpoint.connections import Connection
 from kandev_nb.endpoint.tools import ToolSet
 from tests.attachment.story import Story, at
 from tests.endpoint.conftest import House, reached
@@ -120,6 +123,29 @@ async def test_several_changes_at_once_are_one_announcement(house: House) -> Non
         assert await reached(lambda: listener.told >= 2)
 
     assert listener.told == 2
+
+
+async def test_a_client_that_does_not_read_holds_up_no_other() -> None:
+    class Session:
+        def __init__(self) -> None:
+            self.told, self.reads = 0, asyncio.Event()
+
+        async def send_notification(self, _: object) -> None:
+            await self.reads.wait()
+            self.told += 1
+
+    slow, quick = Session(), Session()
+    quick.reads.set()
+    sessions: list[Any] = [slow, quick]
+    connections = [Connection(str(n), session=session) for n, session in enumerate(sessions)]
+    announcer = Announcer(connections, InMemorySubscriptionBus())
+
+    for number in range(1, 4):
+        announcer.announce()
+        assert await reached(lambda number=number: quick.told == number)  # type: ignore[misc]
+    slow.reads.set()
+    assert await reached(lambda: slow.told == 2), "the first, and one for all that came meanwhile"
+    announcer.end()
 
 
 async def test_a_change_from_another_thread_is_announced_too(house: House) -> None:

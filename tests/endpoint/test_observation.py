@@ -347,8 +347,8 @@ def echo_tools() -> ToolRegistry:
             'argument at.x does not match type: "number"',
         ),
         ({"do": "fail", "size": 1}, "the plan is locked"),
-        ({"do": "raise", "size": 1}, "The tool failed (ValueError)."),
-        ({"do": "exit", "size": 1}, "The tool failed (SystemExit)."),
+        ({"do": "raise", "size": 1}, "The tool failed: ValueError."),
+        ({"do": "exit", "size": 1}, "The tool failed: SystemExit."),
     ],
 )
 async def test_arguments_are_checked_by_name_and_never_echoed(

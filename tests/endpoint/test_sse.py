@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -11,8 +12,9 @@ from mcp import Client
 from mcp.client.sse import sse_client
 
 from kandev_nb.endpoint import AttemptEndpoint
+from kandev_nb.endpoint.sse import SseStream
 from tests.endpoint.conftest import House, reached
-from tests.endpoint.test_observation import INITIALIZE, MODERN, TOOLS
+from tests.endpoint.test_observation import ACCEPT, INITIALIZE, MODERN, TOOLS
 
 pytestmark = [pytest.mark.anyio]
 
@@ -205,6 +207,41 @@ async def test_where_every_connection_has_a_stream_open_the_next_one_is_refused(
         assert (await first.list_tools()).tools
 
     assert [answer.status_code for answer in refused] == [503, 503]
+
+
+@pytest.mark.req("EV-9")
+async def test_a_stream_beyond_the_bound_ends_the_oldest_idle_connection(
+    house: House, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kandev_nb.attachment.limits.OPEN_CONNECTIONS", 2)
+    endpoint = await house.attempt("attempt-1")
+    url = house.server.url(endpoint)
+    opened = await http.post(url, json=INITIALIZE, headers=ACCEPT)
+    session = {**ACCEPT, "mcp-session-id": opened.headers["mcp-session-id"]}
+
+    async with client_of(house, endpoint), client_of(house, endpoint):
+        assert (await http.post(url, json=INITIALIZE, headers=session)).status_code == 404
+        assert (await http.get(house.server.sse_url(endpoint))).status_code == 503
+
+    assert house.kinds().count("initialize_observed") == 3
+
+
+@pytest.mark.req("EV-5")
+async def test_a_stream_that_fails_has_ended_too(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve = SseStream.serve
+
+    async def fails(stream: SseStream, *words: Any) -> None:
+        await serve(stream, *words)
+        raise RuntimeError
+
+    monkeypatch.setattr(SseStream, "serve", fails)
+    endpoint = await house.attempt("attempt-1")
+    async with client_of(house, endpoint) as client:
+        await client.list_tools()
+
+    assert await reached(lambda: "connection_closed" in house.kinds())
 
 
 @pytest.mark.req("EV-5")

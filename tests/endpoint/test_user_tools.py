@@ -11,15 +11,17 @@ import io
 import logging
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Annotated, Any, Literal
 
 import matplotlib.figure
 import mcp_types as types
 import numpy as np
+import pandas as pd
 import PIL.Image
 import pytest
 from mcp import Client
+from mcp.client.sse import sse_client
 from pydantic import BaseModel, Field
 
 from kandev_nb import ConfigError, ToolError
@@ -40,6 +42,11 @@ class Place(BaseModel):
 
     row: int
     column: int = 0
+
+
+RECORDS = pd.DataFrame({"n": [1.5, None], "t": [pd.Timestamp("2026-07-28"), None]}).to_dict(
+    "records"
+)
 
 
 @dataclasses.dataclass
@@ -160,6 +167,10 @@ def test_methods_partials_and_callable_objects_are_functions_too() -> None:
     assert "order_id" not in tool_from(first).definition.input_schema["properties"]
 
 
+async def streams() -> AsyncIterator[int]:
+    yield 1
+
+
 def takes_many(*words: str) -> None: ...
 def takes_any(**options: str) -> None: ...
 def takes_positions(a: int, /) -> None: ...
@@ -177,6 +188,8 @@ def takes_what_is_unknown(a: "Nowhere") -> None: ...  # type: ignore[name-define
         (takes_what_is_unknown, "'Nowhere' is not defined"),
         (lambda: None, "'<lambda>'.*Give one with name="),
         (7, "'7' cannot be a tool: it cannot be called"),
+        ("add", r"'add' cannot be a tool: it is text\. Write @session\.tool\(name='add'\)"),
+        (streams, "an async generator has no result"),
         (Shop(), "'Shop'.*Give one with name="),
     ],
 )
@@ -256,6 +269,12 @@ async def test_what_only_the_type_can_check_is_told_too(house: House) -> None:
         (None, "null"),
         (3.5, "3.5"),
         (float("nan"), "null"),
+        (
+            {"a": pd.NaT, "b": pd.NA, "c": range(2), "d": {"k": 1}.keys()},
+            '{"a":null,"b":null,"c":[0,1],"d":["k"]}',
+        ),
+        (RECORDS, '[{"n":1.5,"t":"2026-07-28T00:00:00"},{"n":null,"t":null}]'),
+        ("half a pair: \ud800", "half a pair: \ufffd"),
         ({"a": [1, True]}, '{"a":[1,true]}'),
         (Place(row=1), '{"row":1,"column":0}'),
         (Order("7", datetime.date(2026, 7, 28)), '{"id":"7","due":"2026-07-28"}'),
@@ -294,6 +313,56 @@ async def test_a_figure_and_an_image_become_png_among_other_parts(house: House) 
     assert PIL.Image.open(io.BytesIO(base64.b64decode(image.data))).size == (3, 2)
 
 
+@pytest.mark.parametrize("mode", ["I", "F", "La", "RGBa", "HSV", "I;16", "P", "1"])
+async def test_an_image_of_any_mode_becomes_png(house: House, mode: str) -> None:
+    image = (
+        PIL.Image.new("LA", (2, 2)).convert("La") if mode == "La" else PIL.Image.new(mode, (2, 2))
+    )
+
+    def tool() -> object:
+        return image
+
+    (content,) = (await answer(house, tool)).content
+
+    assert isinstance(content, types.ImageContent)
+    assert PIL.Image.open(io.BytesIO(base64.b64decode(content.data))).size == (2, 2)
+
+
+@pytest.mark.req("SA-1")
+async def test_a_figure_of_pyplots_is_not_left_for_the_notebook_to_show(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    from matplotlib import pyplot
+
+    def draw() -> object:
+        figure: Any = pyplot.figure()
+        return figure.subfigures().subplots()
+
+    (content,) = (await answer(house, draw)).content
+
+    assert content.type == "image"
+    assert pyplot.get_fignums() == []
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        types.TextContent(type="text", text="\ud800"),
+        types.ResourceLink(type="resource_link", name="x", uri="file:///\ud800"),
+        types.TextContent(type="text", text="", _meta={"x": object()}),
+    ],
+)
+async def test_a_block_that_cannot_be_sent_is_a_tool_error_and_ends_no_connection(
+    house: House, block: object
+) -> None:
+    endpoint = await house.attempt("attempt-1", ToolRegistry([tool_from(lambda: block, name="x")]))
+    async with Client(sse_client(house.server.sse_url(endpoint)), mode="legacy") as client:
+        for _ in range(2):
+            result = await client.call_tool("x", {})
+            assert text(result) == "The tool returned a content block that cannot be sent."
+
+
 async def test_content_blocks_of_the_protocol_are_passed_on(house: House) -> None:
     link = types.ResourceLink(type="resource_link", name="log", uri="file:///log")
 
@@ -303,15 +372,26 @@ async def test_content_blocks_of_the_protocol_are_passed_on(house: House) -> Non
     assert [part.type for part in (await answer(house, tool)).content] == ["text", "resource_link"]
 
 
-@pytest.mark.parametrize("value", [object(), {"a": threading.Lock()}, {1: object()}, b"\xff"])
-async def test_what_is_no_result_is_a_clear_tool_error(house: House, value: object) -> None:
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (object(), "object"),
+        ({"a": threading.Lock()}, "lock"),
+        ({1: [PIL.Image.new("L", (1, 1))]}, "Image"),
+        (b"\xff", "bytes"),
+        (pd.DataFrame(), "DataFrame"),
+    ],
+)
+async def test_what_is_no_result_is_a_clear_tool_error(
+    house: House, value: object, what: str
+) -> None:
     def tool() -> object:
         return value
 
     result = await answer(house, tool)
 
     assert result.is_error
-    assert text(result).startswith("The tool failed: NotAResult: it returned neither text")
+    assert text(result) == f"The tool returned {what}, which is neither text, JSON nor an image."
 
 
 def leaves() -> None:
@@ -356,7 +436,7 @@ def returns_a_coroutine() -> object:
         (leaves_in_a_task, "unharmed"),
         (panics, "The tool failed: Panic."),
         (cancels_itself, "The tool failed: CancelledError."),
-        (returns_a_coroutine, "The tool failed: NotAResult: it returned a coroutine"),
+        (returns_a_coroutine, "The tool returned a coroutine: it must be defined with async def."),
     ],
 )
 async def test_a_tool_that_leaves_or_panics_harms_nobody(
@@ -388,11 +468,26 @@ async def test_an_exception_is_told_without_traceback_and_without_what_looks_lik
 
 async def test_a_tool_chooses_its_words_with_tool_error(house: House) -> None:
     def fails() -> None:
-        raise ToolError("Order first.")
+        raise ToolError("Order first\ud800.")
 
     result = await answer(house, fails)
 
-    assert (text(result), result.is_error) == ("Order first.", True)
+    assert (text(result), result.is_error) == ("Order first\ufffd.", True)
+
+
+async def test_a_coroutine_function_in_a_decorator_is_one_still(house: House) -> None:
+    def logged(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapper(*words: Any, **keywords: Any) -> Any:
+            return function(*words, **keywords)
+
+        return wrapper
+
+    @logged
+    async def greet(name: str) -> str:
+        return f"Good day, {name}"
+
+    assert text(await answer(house, greet, name="Ada")) == "Good day, Ada"
 
 
 class Blocking:
@@ -529,11 +624,11 @@ async def test_a_thread_that_cannot_be_started_is_said_and_takes_no_place(
             out_of_threads.setattr(threading.Thread, "start", refuses)
             for _ in range(3):
                 result = await client.call_tool("at_once", {})
-                assert text(result) == "The tool failed (RuntimeError)."
+                assert text(result) == "The tool failed: RuntimeError."
         assert text(await client.call_tool("at_once", {})) == "ready"
 
 
-@pytest.mark.req("SE-7")
+@pytest.mark.req("SE-7", "EV-1")
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
 async def test_a_call_that_its_client_gives_up_is_cancelled(
     house: House, blocking: Blocking, mode: str
@@ -546,6 +641,9 @@ async def test_a_call_that_its_client_gives_up_is_cancelled(
 
         assert await asyncio.to_thread(blocking.ended.acquire, timeout=10)
         assert await reached(lambda: (workers().running, workers().overdue) == ((), ()))
+        assert await reached(lambda: "tool_call_observed" in house.kinds()), "it was called"
+        assert house.row
+        assert house.row.used_at
 
 
 async def test_a_tool_loop_that_was_blocked_ends_once_it_is_free(
