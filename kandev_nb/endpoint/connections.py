@@ -5,6 +5,7 @@ one over SSE as long as its stream. Nothing expires: an idle client is not a gon
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
@@ -26,6 +27,18 @@ class Connection:
 
     session: ServerSession | None = None
     """What its ``initialize`` was answered in; notifications of ours go out through it."""
+
+    @contextmanager
+    def request(self, request_id: str | None) -> Iterator[None]:
+        """Count an HTTP request, and remember the JSON-RPC ID in it, while it is under way."""
+        self.requests += 1
+        if request_id is not None:
+            self.request_ids.add(request_id)
+        try:
+            yield
+        finally:
+            self.requests -= 1
+            self.request_ids.discard(request_id)
 
 
 class Admission(NamedTuple):

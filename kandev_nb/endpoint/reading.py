@@ -6,15 +6,17 @@ It tells what was served and interprets nothing; statuses are the reducer's.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from time import time_ns
 from typing import Any, Final, NamedTuple
 
 from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from starlette.types import Scope
 
 from kandev_nb.attachment import EvidenceKind, Provenance, ReasonCode, note_tools_changed
 from kandev_nb.attachment.display import BUILT_IN
 from kandev_nb.attachment.model import from_nanoseconds
-from kandev_nb.endpoint.connections import Admission
+from kandev_nb.endpoint.connections import Admission, Connection
 from kandev_nb.endpoint.pages import Pages
 from kandev_nb.sighting import Change, Served, Sighting, Unread
 
@@ -164,6 +166,13 @@ def tools_changed(attachment_attempt_id: str, at: int) -> Change:
         server_name=BUILT_IN,
         at=from_nanoseconds(at),
     )
+
+
+def admitted(scope: Scope, connection: Connection) -> Scope:
+    """Return the scope of a request that is let in now, on that connection."""
+    # Asked to resume a stream, the SDK does not answer at all, for it kept none of it.
+    headers = [header for header in scope["headers"] if header[0] != b"last-event-id"]
+    return {**scope, "headers": headers, ADMISSION: Admission(connection, time_ns())}
 
 
 def admission_of(ctx: ServerRequestContext[Any, Any]) -> Admission | None:

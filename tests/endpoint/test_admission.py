@@ -218,4 +218,4 @@ async def test_an_opening_that_is_cancelled_at_any_moment_leaves_nothing_that_ca
             await house.server.end(endpoint)
 
     names = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}  # type: ignore[union-attr]
-    assert "AttemptEndpoint._run" not in names
+    assert "StreamableHttp.run" not in names

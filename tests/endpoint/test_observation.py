@@ -410,5 +410,5 @@ async def test_the_end_of_a_get_stream_is_no_evidence(
 async def test_a_connection_of_a_live_attempt_never_expires(house: House) -> None:
     endpoint = await house.attempt("attempt-1")
 
-    assert endpoint._sessions.session_idle_timeout is None
-    assert endpoint._sessions.max_sessions is None
+    assert endpoint._http._manager.session_idle_timeout is None
+    assert endpoint._http._manager.max_sessions is None
