@@ -76,14 +76,14 @@ def _name(function: Callable[..., Any], name: str | None) -> str:
         raise _invalid(function, f"it is text. Write @session.tool(name={function!r})")
     if not callable(function):
         raise _invalid(name or repr(function), "it cannot be called. Give a function")
-    if inspect.isasyncgenfunction(_unwrapped(function)):
-        raise _invalid(name or "it", "an async generator has no result. Return a list")
     name = name or getattr(_unwrapped(function), "__name__", "")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise _invalid(
             name or type(function).__name__,
             "a tool's name has 1 to 128 letters, digits, '_', '-' and '.'. Give one with name=",
         )
+    if inspect.isasyncgenfunction(_unwrapped(function)):
+        raise _invalid(name, "an async generator has no result. Return a list")
     return name
 
 

@@ -9,7 +9,7 @@ import inspect
 import io
 import json
 import sys
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from typing import Any, Final, NamedTuple, Self
 
 import mcp_types as types
@@ -83,17 +83,21 @@ def text_of(value: object) -> str:
             raise TypeError from error
 
     try:
-        try:
-            return to_json(value, fallback=plain, inf_nan_mode="null").decode()
-        except PydanticSerializationError:
-            # A missing time of pandas is a datetime that pydantic cannot write.
-            written = json.loads(json.dumps(value, default=plain))
-            return to_json(written, inf_nan_mode="null").decode()
+        return _json(value, plain)
     except (PydanticSerializationError, TypeError, ValueError, RecursionError) as error:
         what = type(foreign[0] if foreign else value).__name__
         raise NotAResult(
             f"The tool returned {what}, which is neither text, JSON nor an image."
         ) from error
+
+
+def _json(value: object, plain: Callable[[Any], Any]) -> str:
+    try:
+        return to_json(value, fallback=plain, inf_nan_mode="null").decode()
+    except PydanticSerializationError:
+        # A missing time of pandas is a datetime that pydantic cannot write.
+        written = json.loads(json.dumps(value, default=plain))
+        return to_json(written, inf_nan_mode="null").decode()
 
 
 def error_result(message: str) -> types.CallToolResult:

@@ -189,7 +189,7 @@ def takes_what_is_unknown(a: "Nowhere") -> None: ...  # type: ignore[name-define
         (lambda: None, "'<lambda>'.*Give one with name="),
         (7, "'7' cannot be a tool: it cannot be called"),
         ("add", r"'add' cannot be a tool: it is text\. Write @session\.tool\(name='add'\)"),
-        (streams, "an async generator has no result"),
+        (streams, "'streams' cannot be a tool: an async generator has no result"),
         (Shop(), "'Shop'.*Give one with name="),
     ],
 )
