@@ -149,6 +149,58 @@ def test_an_interrupted_cell_that_awaits_a_call_ends_and_cancels_it(
     assert busy.show(NEXT_CELL) == r"'next\nstill here\n'"
 
 
+@pytest.mark.req("SE-3", "SE-7")
+@pytest.mark.parametrize("tool", ["blocks", "waits"])
+def test_a_prompt_interrupted_inside_a_tool_ends_and_so_does_the_tool(
+    busy: Kernel, tool: str
+) -> None:
+    busy.show("""
+        entered, let_go = threading.Event(), threading.Event()
+
+        @session.tool
+        def blocks() -> str:
+            "Block a thread."
+            entered.set()
+            let_go.wait(30)
+            return "late"
+
+        @session.tool
+        async def waits() -> str:
+            "Wait in the tool loop."
+            entered.set()
+            await asyncio.Event().wait()
+
+        @session.tool
+        async def quick() -> str:
+            "Answer at once."
+            return "quick"
+
+        def press_inside():
+            entered.wait(30)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        session.prompt("connect kandev\\ncall kandev quick {}").text
+    """)
+    before = busy.held()
+
+    reply = busy.run(f"""
+        entered.clear()
+        pressed = threading.Thread(target=press_inside)
+        pressed.start()
+        try:
+            session.prompt("call kandev {tool} {{}}")
+        finally:
+            pressed.join()
+    """)
+    busy.show("let_go.set()")
+
+    assert reply["ename"] == "KeyboardInterrupt"
+    assert eventually(lambda: busy.show("kandev.health().is_well") == "True")
+    assert eventually(lambda: busy.held() == before), (before, busy.held())
+    assert busy.show("session.prompt('call kandev quick {}').text") == r"'quick\n'"
+    assert busy.show(NEXT_CELL) == r"'next\nstill here\n'"
+
+
 @pytest.mark.req("SE-7")
 def test_an_interrupt_that_another_thread_receives_ends_the_call_too(busy: Kernel) -> None:
     reply = busy.run("""
