@@ -11,24 +11,18 @@ import logging
 import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from kandev_nb import logs, runtime
 from kandev_nb.agents.output import RecentOutput
 from kandev_nb.agents.turn import PromptResult
 from kandev_nb.attachment import History, ReasonCode, ServerAttachment, View
-from kandev_nb.endpoint import (
-    BUILT_IN_NAMES,
-    TOOL_TIMEOUT,
-    Tool,
-    ToolRegistry,
-    endpoint_server,
-    tool_from,
-)
+from kandev_nb.endpoint import Tool, ToolRegistry, endpoint_server
 from kandev_nb.errors import ConfigError
 from kandev_nb.health import Health, examine
 from kandev_nb.session.core import SessionCore
 from kandev_nb.session.launch import Command, Launch, Servers, read_launch, seconds, text, wrong
+from kandev_nb.session.offering import OffersTools
 from kandev_nb.session.task import TaskCore
 from kandev_nb.session.waiting import wait_for
 
@@ -44,92 +38,9 @@ CLOSE_TIMEOUT: Final = 15.0
 HEALTH_TIMEOUT: Final = 10.0
 
 Unsubscribe = Callable[[], None]
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class _OffersTools:
-    """What a controller and a session have in common: tools of the user's own."""
-
-    def __init__(self, tools: ToolRegistry) -> None:
-        self._tools = tools
-
-    @overload
-    def tool(
-        self,
-        function: Function,
-        /,
-        *,
-        name: str | None = None,
-        description: str | None = None,
-        timeout: float | None = TOOL_TIMEOUT,
-    ) -> Function: ...
-
-    @overload
-    def tool(
-        self,
-        /,
-        *,
-        name: str | None = None,
-        description: str | None = None,
-        timeout: float | None = TOOL_TIMEOUT,
-    ) -> Callable[[Function], Function]: ...
-
-    def tool(
-        self,
-        function: Function | None = None,
-        /,
-        *,
-        name: str | None = None,
-        description: str | None = None,
-        timeout: float | None = TOOL_TIMEOUT,
-    ) -> Function | Callable[[Function], Function]:
-        """Serve a typed Python function as a tool, from now on; used as a decorator.
-
-        Its signature and docstring make the schema. It returns text, a JSON value, an image (PIL,
-        matplotlib), MCP content blocks or a list of these. What it raises is told to the model
-        without a traceback; raise :class:`kandev_nb.ToolError` to choose the words. An ordinary
-        function runs in a thread, a coroutine function in a loop of the tools' own.
-
-        Registering another function under the name takes the tool's place: running a cell again is
-        fine. The function itself stays as it is and can be called in the notebook.
-
-        Args:
-            function: the function, when the decorator is used without arguments.
-            name: what the tool is called; the function's name when left out.
-            description: what the model reads; the docstring when left out.
-            timeout: seconds that a call may take, ``None`` for no bound.
-
-        Raises:
-            ConfigError: the function cannot become a tool (``invalid_tool``).
-        """
-        bound = seconds(timeout)
-
-        def register(function: Function) -> Function:
-            tool = tool_from(function, name=name, description=description, timeout=bound)
-            self._put(tool)
-            return function
-
-        return register if function is None else register(function)
-
-    def remove_tool(self, name: str) -> None:
-        """Serve that tool no more. Raises ``ConfigError`` when none of that name is registered."""
-        if not self._tools.take(name):
-            known = ", ".join(sorted(self._tools.tools)) or "none"
-            raise ConfigError(
-                f"No tool {name!r} was registered here. Registered: {known}.",
-                reason_code=ReasonCode.INVALID_TOOL,
-            )
-
-    def _put(self, tool: Tool) -> None:
-        if tool.name in BUILT_IN_NAMES:
-            raise ConfigError(
-                f"{tool.name!r} is a tool of Kandev's own. Give yours another name with name=.",
-                reason_code=ReasonCode.INVALID_TOOL,
-            )
-        self._tools.put(tool)
-
-
-class Controller(_OffersTools):
+class Controller(OffersTools):
     """Runs agents for this kernel and keeps what each session attached.
 
     Use it as a context manager, or keep it in a variable: a controller that nothing refers to any
@@ -307,7 +218,7 @@ class AsyncTask:
         return self._task._session(session)
 
 
-class Session(_OffersTools):
+class Session(OffersTools):
     """One conversation with one agent, and what it attached. Made by :meth:`Task.start`.
 
     As the last line of a cell it shows its servers, live.

@@ -1,5 +1,8 @@
 """Looking at real processes, and waiting for what they do."""
 
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +24,17 @@ def eventually(holds: Callable[[], bool], seconds: float = 10) -> bool:
             return False
         changed.wait(0.02)
     return True
+
+
+def run_script(script: str) -> "subprocess.CompletedProcess[str]":
+    """Run a script, indented as it may be, in an interpreter of its own to its end."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def _command(process: psutil.Process) -> list[str]:

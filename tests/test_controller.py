@@ -25,7 +25,7 @@ from kandev_nb import (
 )
 from kandev_nb.agents import scripted
 from kandev_nb.attachment import EvidenceKind
-from tests.processes import eventually, scripted_agents
+from tests.processes import eventually, run_script, scripted_agents
 
 
 def agents() -> set[int]:
@@ -572,13 +572,7 @@ def test_a_script_that_ends_with_live_sessions_ends_quietly_and_leaves_nothing()
         sessions = [kandev.task("t").start("scripted") for _ in range(2)]
         print(*(session._core._agent.pid for session in sessions))
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_script(script)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert eventually(lambda: not any(map(psutil.pid_exists, map(int, done.stdout.split()))))

@@ -4,16 +4,13 @@ import asyncio
 import gc
 import importlib.util
 import logging
-import subprocess
-import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kandev_nb import Controller, logs, runtime
-from tests.processes import eventually
+from tests.processes import eventually, run_script
 
 SECRET = "hunter2"
 
@@ -160,12 +157,6 @@ def test_nothing_is_printed_unasked_and_the_root_logger_gets_no_handler() -> Non
             module.logging.debug("careless")
         assert logging.getLogger().handlers == []
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_script(script)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,9 +1,6 @@
 """Tools of the user's own, as a notebook registers them and a real agent calls them."""
 
 import gc
-import subprocess
-import sys
-import textwrap
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +9,7 @@ import pytest
 
 from kandev_nb import AgentError, ConfigError, Controller, Session, Task, ToolError
 from kandev_nb.endpoint import BUILT_IN_NAMES
-from tests.processes import eventually
+from tests.processes import eventually, run_script
 
 BUILT_IN = 6
 
@@ -312,12 +309,6 @@ def test_nothing_is_said_when_a_session_ends_during_a_call(end: str) -> None:
         assert entered.wait(20)
         {end}
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_script(script)
 
     assert (done.returncode, done.stderr) == (0, "")

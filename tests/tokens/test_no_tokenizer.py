@@ -8,7 +8,6 @@ import logging
 import shutil
 import subprocess
 import sys
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from kandev_nb import tokens
 from kandev_nb.tokens import _estimator
 from kandev_nb.tokens._estimator import Estimator
 from kandev_nb.tokens._vocabulary import BUNDLE
+from tests.processes import run_script
 
 TOOL = b'{"name":"read_note"}'
 BUNDLED = BUNDLE.read_bytes()
@@ -167,12 +167,6 @@ def test_an_interpreter_that_ends_while_the_tokenizer_loads_says_nothing() -> No
 
         atexit.register(tokens.problem)
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_script(script)
 
     assert (done.returncode, done.stderr) == (0, "")
