@@ -5,6 +5,7 @@ others with a status and an empty body. The secret alone says which attempt a re
 """
 
 import asyncio
+import hmac
 import logging
 import os
 import socket
@@ -112,10 +113,12 @@ class EndpointServer:
         if not self._are(headers.getlist("origin"), [f"http://{host}" for host in self._hosts()]):
             return _FORBIDDEN
         secret, prefix = _credential(scope["path"], headers)
-        # Found by digest, so that the time of looking tells nothing of a secret.
+        # Found by digest and compared in constant time: the time taken tells nothing of a secret.
         digest = _digest(secret)
         endpoint = self._attempts.get(digest)
-        if endpoint is None:
+        if endpoint is None or not hmac.compare_digest(
+            endpoint.secret.encode(), secret.encode("utf-8", "replace")
+        ):
             return _GONE if digest in self._ended else _UNAUTHORIZED
         if any(len(headers.getlist(name)) > 1 for name in _SINGLE):
             return _BAD_REQUEST
