@@ -17,7 +17,9 @@ from starlette.types import Receive, Scope, Send
 
 from kandev_nb.endpoint.announce import Announcer
 from kandev_nb.endpoint.body import admitted_body, replay
+from kandev_nb.endpoint.bridge import LIFELINE
 from kandev_nb.endpoint.connections import Connection, Connections
+from kandev_nb.endpoint.lifeline import Lifelines
 from kandev_nb.endpoint.mcp_server import McpServer
 from kandev_nb.endpoint.observe import Book, Observer
 from kandev_nb.endpoint.reading import admitted
@@ -26,8 +28,8 @@ from kandev_nb.endpoint.streamable import StreamableHttp
 from kandev_nb.endpoint.tools import ToolSet
 
 CLOSE_GRACE: Final = 0.5
-"""Seconds between the end of an SSE stream and the evidence of it: the stream of a process that
-died ends a moment before its execution does, and then it is no evidence (EV-5)."""
+"""Seconds between the end of an SSE stream, or of a bridge, and the evidence of it: what a process
+held ends a moment before its execution does, and then it is no evidence (EV-5)."""
 
 _SECRET_BYTES: Final = 24
 _NOT_FOUND: Final = 404
@@ -49,6 +51,7 @@ class AttemptEndpoint:
         self._http = StreamableHttp(self._server, self._connections, self._observer)
         self._started = asyncio.Event()
         self._ended = asyncio.Event()
+        self._lifelines = Lifelines(self._ended)
         self._task: asyncio.Task[None] | None = None
         self._stop_watching: Callable[[], None] = lambda: None
 
@@ -64,6 +67,10 @@ class AttemptEndpoint:
                 loop.call_soon_threadsafe(self._announcer.announce)
 
         self._stop_watching = self._tools.watch(changed)
+
+    def expect_end(self) -> None:
+        """Take the closes that follow for what our own ending of the session causes (EV-5)."""
+        self._observer.sees_closes = False
 
     async def end(self) -> None:
         """End every connection; this is our own doing and so no evidence (EV-5)."""
@@ -85,8 +92,10 @@ class AttemptEndpoint:
             opened := self._connections.stream(path.removeprefix(MESSAGES))
         ):
             await self._serve_message(*opened, scope, receive, send)
+        elif path == LIFELINE and scope["method"] == "GET":
+            await self._serve_bridge(scope, receive, send)
         else:
-            status = _METHOD_NOT_ALLOWED if path == "/sse" else _NOT_FOUND
+            status = _METHOD_NOT_ALLOWED if path in ("/sse", LIFELINE) else _NOT_FOUND
             await Response(status_code=status)(scope, receive, send)
 
     async def _serve_stream(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,14 +110,25 @@ class AttemptEndpoint:
             await stream.serve(self._server, scope, receive, send)
         finally:
             self._connections.close_stream(connection)
-            await self._note_end(connection, time_ns())
+            closed_at = time_ns()
+            if await self._goes_on():
+                self._observer.closed(connection, closed_at)
 
-    async def _note_end(self, connection: Connection, closed_at: int) -> None:
-        """Tell of the end of a stream, unless its execution ends with it."""
+    async def _serve_bridge(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hold the lifeline of a bridge, and end in its place what it left open."""
+        bridge = await self._lifelines.hold(scope, receive, send)
+        closed_at = time_ns()
+        if bridge and await self._goes_on():
+            for session_id, connection in self._connections.of_bridge(bridge):
+                self._connections.close_session(session_id)
+                await self._http.end_session(session_id)
+                self._observer.closed(connection, closed_at)
+
+    async def _goes_on(self) -> bool:
+        """Wait a moment; tell whether the execution has not ended by then."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), CLOSE_GRACE)
-        if not self._ended.is_set():
-            self._observer.closed(connection, closed_at)
+        return not self._ended.is_set()
 
     async def _serve_message(
         self,

@@ -25,6 +25,15 @@ class Connection:
     request_ids: set[str | None] = field(default_factory=set)
     """The IDs of its JSON-RPC requests that are under way."""
 
+    exchanges: int = 0
+    """Its messages that are being served."""
+
+    closed_at: int | None = None
+    """When it ended, at nanoseconds since the epoch, while that has not been told of."""
+
+    bridge: bytes = b""
+    """The ID of the bridge that it came over; empty for a client that connects by itself."""
+
     session: ServerSession | None = None
     """What its ``initialize`` was answered in; notifications of ours go out through it."""
 
@@ -66,9 +75,9 @@ class Connections:
         open_now = len(self._sessions) + len(self._streams)
         return open_now >= limits.OPEN_CONNECTIONS and self._oldest_idle() is None
 
-    def admit(self) -> Connection:
-        """Return a connection for a client that has none yet."""
-        return Connection(f"mcp-{next(self._numbers)}")
+    def admit(self, bridge: bytes = b"") -> Connection:
+        """Return a connection for a client that has none yet, and comes over that bridge."""
+        return Connection(f"mcp-{next(self._numbers)}", bridge=bridge)
 
     def of_session(self, session_id: bytes) -> Connection | None:
         """Return the connection that this session ID was given to."""
@@ -82,6 +91,10 @@ class Connections:
     def close_session(self, session_id: bytes) -> None:
         """Forget the session."""
         self._sessions.pop(session_id, None)
+
+    def of_bridge(self, bridge: bytes) -> list[tuple[bytes, Connection]]:
+        """Return the open sessions of that bridge, each with its connection."""
+        return [opened for opened in self._sessions.items() if opened[1].bridge == bridge]
 
     def open_stream(self, connection: Connection, stream: SseStream) -> bytes | None:
         """Remember an SSE stream; return the session that must go for it, already forgotten."""

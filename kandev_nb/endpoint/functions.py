@@ -2,7 +2,7 @@
 
 A parameter's annotation becomes its JSON Schema (by pydantic), its default the schema's default,
 and its line in the docstring (Google, NumPy or reST form) its description. The function runs among
-the :mod:`~kandev_nb.endpoint.workers`, never on the endpoint's own loop.
+the :mod:`~kandev_nb.endpoint.workshop`, never on the endpoint's own loop.
 """
 
 import functools
@@ -23,7 +23,7 @@ from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.attachment.sanitize import sanitize_summary
 from kandev_nb.endpoint.results import Content, NotAResult
 from kandev_nb.endpoint.tools import Arguments, Tool, ToolError
-from kandev_nb.endpoint.workers import Job, workers
+from kandev_nb.endpoint.workshop import Job, workers
 from kandev_nb.errors import ConfigError
 
 _log = logging.getLogger("kandev_nb.endpoint")

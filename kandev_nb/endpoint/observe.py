@@ -7,6 +7,7 @@ it read by :mod:`~kandev_nb.endpoint.reading`, so that observing costs a request
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from time import time_ns
 from typing import Any, Final, Protocol
 
@@ -50,11 +51,32 @@ class Observer:
         self._tools = tools
         self._reader = Reader(attachment_attempt_id)
         self._served: dict[tuple[int, str | None, str], Served] = {}
+        self.sees_closes = True
+        """Whether a close is evidence: those that our own ending causes are none (EV-5)."""
 
-    async def __call__(
+    def __call__(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> Coroutine[Any, Any, HandlerResult]:
+        """Serve one message and note what came of it."""
+        admission = admission_of(ctx)
+        if admission is None or admission.connection.session is None:
+            return self._watched(ctx, call_next)
+        return self._watched_on(admission.connection, ctx, call_next)
+
+    async def _watched_on(
+        self, connection: Connection, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        """Serve a message of an open connection, whose close is told of after its last one."""
+        connection.exchanges += 1
+        try:
+            return await self._watched(ctx, call_next)
+        finally:
+            connection.exchanges -= 1
+            self._note_close(connection)
+
+    async def _watched(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """Serve one message and note what came of it."""
         revision = self._tools.revision if ctx.method == "tools/list" else 0
         try:
             result = await call_next(ctx)
@@ -91,11 +113,20 @@ class Observer:
 
         One that never shook hands was no connection: its requests were stateless, or refused.
         """
-        if connection.session is not None:
-            kind = EvidenceKind.CONNECTION_CLOSED
-            self._record(
-                Sighting(self._attempt_id, BUILT_IN, kind, at, connection_id=connection.id)
-            )
+        if connection.session is not None and self.sees_closes:
+            connection.closed_at = at
+            self._note_close(connection)
+
+    def _note_close(self, connection: Connection) -> None:
+        """Tell of a close when nothing can follow: what ends with a connection was called before.
+
+        A call that is told of later would make the connection an open one again (EV-5).
+        """
+        if connection.closed_at is None or connection.exchanges:
+            return
+        kind, at = EvidenceKind.CONNECTION_CLOSED, connection.closed_at
+        connection.closed_at = None
+        self._record(Sighting(self._attempt_id, BUILT_IN, kind, at, connection_id=connection.id))
 
     def tools_changed(self) -> None:
         """Note that the tools are others from now on, in the thread that changed them."""

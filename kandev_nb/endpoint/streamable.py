@@ -19,6 +19,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from kandev_nb.endpoint.body import ID_UNDER_WAY, admitted_body, replay
 from kandev_nb.endpoint.connections import Connection, Connections
+from kandev_nb.endpoint.lifeline import bridge_of
 from kandev_nb.endpoint.observe import Observer
 from kandev_nb.endpoint.reading import admitted
 
@@ -88,7 +89,7 @@ class StreamableHttp:
         version = Headers(scope=scope).get("mcp-protocol-version")
         if version not in MODERN_PROTOCOL_VERSIONS and self._connections.is_full:
             return _UNAVAILABLE
-        return self._connections.admit()
+        return self._connections.admit(bridge_of(scope))
 
     async def _answered(
         self, scope: Scope, session_id: bytes | None, connection: Connection, message: Message
@@ -99,7 +100,8 @@ class StreamableHttp:
         if session_id is None:
             if opened := dict(message["headers"]).get(_SESSION_HEADER):
                 await self.end_session(self._connections.open_session(opened, connection))
-        elif scope["method"] == "DELETE":
+        elif scope["method"] == "DELETE" and not connection.bridge:
+            # A bridge also leaves when its agent has died; the end of its lifeline tells which.
             self._connections.close_session(session_id)
             self._observer.closed(connection, time_ns())
 

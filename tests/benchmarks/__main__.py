@@ -1,6 +1,7 @@
 """``make bench``: what is fast and what is small, measured in one run."""
 
 from tests.benchmarks import (
+    bench_bridge,
     bench_endpoint,
     bench_imports,
     bench_ledger,
@@ -9,7 +10,15 @@ from tests.benchmarks import (
     bench_wheel,
 )
 
-BENCHMARKS = (bench_endpoint, bench_load, bench_ledger, bench_tokens, bench_imports, bench_wheel)
+BENCHMARKS = (
+    bench_endpoint,
+    bench_bridge,
+    bench_load,
+    bench_ledger,
+    bench_tokens,
+    bench_imports,
+    bench_wheel,
+)
 
 for bench in BENCHMARKS:
     print(bench.__name__.rpartition("bench_")[2])  # noqa: T201 - what it is for
