@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from kandev_nb.attachment import History
     from kandev_nb.controller import Controller, Session, Task
     from kandev_nb.endpoint.tools import ToolError
+    from kandev_nb.planned import Plan, plan
+    from kandev_nb.servers import Policy, Profile, read_policy, read_profile
 
 __all__ = [
     "AgentError",
@@ -38,6 +40,9 @@ __all__ = [
     "EndpointError",
     "History",
     "KandevError",
+    "Plan",
+    "Policy",
+    "Profile",
     "PromptResult",
     "Session",
     "StoreError",
@@ -46,16 +51,25 @@ __all__ = [
     "Unsupported",
     "WaitTimeout",
     "__version__",
+    "plan",
+    "read_policy",
+    "read_profile",
 ]
 
 _ROOMS = {
     "Controller": "kandev_nb.controller",
     "History": "kandev_nb.attachment",
+    "Plan": "kandev_nb.planned",
+    "Policy": "kandev_nb.servers",
+    "Profile": "kandev_nb.servers",
     "PromptResult": "kandev_nb.agents.turn",
     "Session": "kandev_nb.controller",
     "Task": "kandev_nb.controller",
     "ToolError": "kandev_nb.endpoint.tools",
     "__version__": "kandev_nb._version",
+    "plan": "kandev_nb.planned",
+    "read_policy": "kandev_nb.servers",
+    "read_profile": "kandev_nb.servers",
 }
 
 

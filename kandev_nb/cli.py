@@ -1,5 +1,6 @@
 """The command line: ``kandev-nb``."""
 
+import json
 import logging
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +41,34 @@ def demo() -> None:
         console.print()
         columns = ["server", "kind", "seconds", "provenance", "connection_id", "tool_count"]
         console.print(session.timeline()[columns].to_string(index=False), markup=False)
+
+
+@main.command()
+@click.argument("file", metavar="FILE")
+@click.option("--agent", metavar="NAME", help="A registered agent; any agent over ACP without it.")
+@click.option("--policy", metavar="POLICY", help="local, deny_all, or a JSON or TOML file.")
+@click.option("--client", metavar="CLIENT", help="Whose document FILE is, where nothing tells.")
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
+def plan(
+    file: str, agent: str | None, policy: str | None, client: str | None, as_json: bool
+) -> None:
+    """Say which servers of a configuration FILE will reach an agent, and why the rest will not.
+
+    FILE is the document of any common client: Claude, Cursor, Gemini, VS Code, Windsurf, opencode,
+    Codex, Zed, Jupyter AI or Kandev. Nothing is started and nothing contacted.
+    """
+    from pathlib import Path
+
+    from kandev_nb import KandevError, plan, read_profile
+
+    try:
+        made = plan(read_profile(Path(file), format=client), policy, agent)
+    except KandevError as error:
+        raise click.ClickException(str(error)) from None
+    if as_json:
+        click.echo(json.dumps(made.to_json(), indent=2))
+    else:
+        Console(highlight=False, soft_wrap=True).print(str(made), markup=False)
 
 
 @main.command()

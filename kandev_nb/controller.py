@@ -20,8 +20,9 @@ from kandev_nb.attachment import History, ReasonCode, ServerAttachment, View
 from kandev_nb.endpoint import Tool, ToolRegistry, endpoint_server
 from kandev_nb.errors import ConfigError
 from kandev_nb.health import Health, examine
+from kandev_nb.servers import Servers
 from kandev_nb.session.core import SessionCore
-from kandev_nb.session.launch import Command, Launch, Servers, read_launch, seconds, text, wrong
+from kandev_nb.session.launch import Command, Launch, Policies, read_launch, seconds, text, wrong
 from kandev_nb.session.offering import OffersTools
 from kandev_nb.session.task import TaskCore
 from kandev_nb.session.waiting import wait_for
@@ -129,6 +130,7 @@ class Task:
         exec: Command | None = None,  # noqa: A002 - the word that the field uses
         args: Command = (),
         servers: Servers | None = None,
+        policy: Policies | None = None,
         env: Mapping[str, str] | None = None,
         cwd: str | Path | None = None,
         name: str | None = None,
@@ -140,7 +142,11 @@ class Task:
             agent: a registered agent's ID, such as ``"scripted"``.
             exec: instead, any command line that speaks ACP on its standard input and output.
             args: more arguments for the command, as a list or a command line.
-            servers: an ``mcpServers`` dict, name to entry.
+            servers: the configuration that you have: a document of Claude, Cursor, Gemini, VS Code,
+                Windsurf, opencode, Codex, Zed, Jupyter AI or Kandev, as a path, as text or as a
+                dict; a dict of name to entry; or models of :mod:`kandev_nb.servers`.
+            policy: what of it is admitted: a :class:`kandev_nb.Policy`, the name of a preset
+                (``"local"``, ``"deny_all"``), a path, or the text or dict of one.
             env: laid over the kernel's environment for the agent process.
             cwd: the session's working directory; the kernel's own when left out.
             name: what the session is called. An open session of that name is closed first.
@@ -153,7 +159,7 @@ class Task:
                 :attr:`sessions` with its report.
             WaitTimeout: it took longer than ``timeout``; what was spawned is ended.
         """
-        launch = read_launch(agent, exec, args, servers, env, cwd)
+        launch = read_launch(agent, exec, args, servers, policy, env, cwd)
         return runtime.call(
             lambda: self.aio._start(launch, name),
             timeout=seconds(timeout),
@@ -187,12 +193,13 @@ class AsyncTask:
         exec: Command | None = None,  # noqa: A002 - as in Task.start
         args: Command = (),
         servers: Servers | None = None,
+        policy: Policies | None = None,
         env: Mapping[str, str] | None = None,
         cwd: str | Path | None = None,
         name: str | None = None,
     ) -> "Session":
         """Start an agent as :meth:`Task.start` does. Cancelling ends what was spawned."""
-        launch = read_launch(agent, exec, args, servers, env, cwd)
+        launch = read_launch(agent, exec, args, servers, policy, env, cwd)
         return await runtime.call_async(lambda: self._start(launch, name))
 
     async def close(self) -> None:

@@ -237,12 +237,14 @@ def test_any_acp_command_can_be_started_with_env_and_cwd(task: Task, tmp_path: P
         ({"agent": "scripted", "timeout": float("nan")}, "wrong_argument", "timeout= is no"),
         ({"agent": "scripted", "timeout": -1}, "wrong_argument", "timeout= is no number"),
         ({"agent": "scripted", "timeout": "a"}, "wrong_argument", "timeout= is no number"),
-        ({"agent": "scripted", "servers": []}, "invalid_profile", "servers= is not a dict"),
+        ({"agent": "scripted", "servers": 5}, "invalid_profile", "servers= cannot be read"),
+        ({"agent": "scripted", "servers": '{"a": '}, "invalid_profile", ":1:"),
+        ({"agent": "scripted", "policy": "locl"}, "invalid_policy", "local"),
+        ({"agent": "scripted", "policy": {"allow_ftp": True}}, "invalid_policy", "allow_ftp"),
         ({"agent": "nobody"}, "agent_unknown", "scripted"),
         ({"exec": "  "}, "wrong_argument", "exec= names no command"),
         ({"exec": "'unclosed"}, "wrong_argument", "exec="),
         ({"agent": "scripted", "cwd": "/no/such/place"}, "invalid_workdir", "/no/such/place"),
-        ({"agent": "scripted", "servers": {"x": 1}}, "invalid_profile", "'x'"),
     ],
 )
 def test_bad_input_is_named_and_starts_nothing(
@@ -434,9 +436,10 @@ def test_an_agent_without_http_is_told_nothing_of_http_servers(task: Task) -> No
     servers = {"remote": {"url": "http://127.0.0.1:9/"}, "local": {"command": "true"}}
     session = task.start("scripted", args=["--mcp-capabilities", "none"], servers=servers)
 
+    session.wait_for("kandev", "active")
     labels = {row.name: row.label.text for row in session.view.rows}
     assert labels == {
-        "kandev": "Filtered",
+        "kandev": "Active",
         "remote": "Filtered",
         "local": "Delivered · connection unverified",
     }

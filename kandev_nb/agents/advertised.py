@@ -18,6 +18,12 @@ class McpCapabilities:
     http: bool = False
     sse: bool = False
 
+    @property
+    def offered(self) -> frozenset[str]:
+        """The words of those that are offered."""
+        offers = {"http": self.http, "sse": self.sse}
+        return frozenset(transport for transport, offered in offers.items() if offered)
+
 
 @dataclass(frozen=True)
 class Capabilities:

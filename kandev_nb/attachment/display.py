@@ -46,6 +46,7 @@ _STEPS: Final = (
     EvidenceKind.TOOLS_LIST_OBSERVED,
     EvidenceKind.TOOL_CALL_OBSERVED,
 )
+_HINTED: Final = (EvidenceKind.CONFIGURED, EvidenceKind.DELIVERED)
 _REASON_SHOWN: Final = (Status.FAILED, Status.FILTERED, Status.UNAVAILABLE)
 
 
@@ -206,7 +207,9 @@ def _is_disconnected(server: ServerAttachment) -> bool:
 
 
 def _details(attempt: Attempt, server: ServerAttachment) -> list[Message]:
-    details = [*_catalog_details(server)]
+    details = [*_catalog_details(server), *_hints(attempt, server)]
+    if server.original_name:
+        details.append(words.say("detail.original_name", name=server.original_name))
     if calls := attempt.calls(server):
         details.append(words.count("detail.used", calls))
     if server.reported:
@@ -214,6 +217,17 @@ def _details(attempt: Attempt, server: ServerAttachment) -> list[Message]:
     if attempt.ended_at:
         details.append(words.say("detail.ended"))
     return details
+
+
+def _hints(attempt: Attempt, server: ServerAttachment) -> list[Message]:
+    """Return what was noted when the server was configured and delivered."""
+    codes = [
+        event.reason_code
+        for event in attempt.evidence
+        if event.server_name == server.name and event.kind in _HINTED
+    ]
+    keys = dict.fromkeys(f"hint.{code}" for code in codes)
+    return [words.say(key) for key in keys if key in words.ENGLISH]
 
 
 def _catalog_details(server: ServerAttachment) -> list[Message]:
@@ -305,6 +319,7 @@ def _explain(row: Row) -> list[Message]:
         lines.append(row.summary)
     nothing = words.say("explain.nothing_proven")
     lines.append(words.say("explain.proven", facts=proven) if proven else nothing)
+    lines += _explained_hints(row)
     if row.status in _REASON_SHOWN:
         advice = row.advice
         return [*lines, words.say("explain.advice", settle=advice.text)] if advice else lines
@@ -319,6 +334,14 @@ def _explain(row: Row) -> list[Message]:
     if missing and missing[0].settle:
         lines.append(words.say("explain.settle", settle=missing[0].settle.text))
     return lines
+
+
+def _explained_hints(row: Row) -> list[Message]:
+    codes = [d.key.removeprefix("hint.") for d in row.details if d.key.startswith("hint.")]
+    return [
+        words.say("explain.hint", meaning=reasons.meaning(code), settle=reasons.settle(code))
+        for code in codes
+    ]
 
 
 def _text_lines(view: View) -> list[str]:

@@ -3,6 +3,7 @@
 The views, the explanations and the documentation are made from :data:`REASONS`::
 
     decisions   what our own configuration, or the agent's abilities, left out
+    hints       what may matter about a server that is delivered all the same
     attachment  what kept one server from working
     session     what ended or refused the whole attempt
     calls       what a user's call could not do
@@ -17,14 +18,33 @@ from typing import Final, NamedTuple
 class ReasonCode(StrEnum):
     """The stable codes. Their text never changes; new ones may come."""
 
+    ACP_UNSUPPORTED = "acp_unsupported"
     DISABLED = "disabled"
     DUPLICATE_NAME = "duplicate_name"
     HTTP_UNSUPPORTED = "http_unsupported"
+    INVALID_ENTRY = "invalid_entry"
     MISSING_COMMAND = "missing_command"
+    MISSING_TYPE = "missing_type"
     MISSING_URL = "missing_url"
     PASSTHROUGH_STRATEGY_MISSING = "passthrough_strategy_missing"
+    PLACEHOLDER_UNRESOLVED = "placeholder_unresolved"
+    POLICY_DENIED = "policy_denied"
+    PROFILE_DISABLED = "profile_disabled"
+    RELATIVE_COMMAND = "relative_command"
     RESERVED_NAME = "reserved_name"
+    SHARED_STDIO = "shared_stdio"
     SSE_UNSUPPORTED = "sse_unsupported"
+    TRANSPORT_DENIED = "transport_denied"
+    UNKNOWN_TRANSPORT = "unknown_transport"
+
+    BRIDGED = "bridged"
+    COMMAND_LINE = "command_line"
+    COMMAND_NOT_FOUND = "command_not_found"
+    PLACEHOLDER_EMPTIED = "placeholder_emptied"
+    PLACEHOLDER_KEPT = "placeholder_kept"
+    TRANSPORT_ASSUMED = "transport_assumed"
+    TRANSPORT_UNCONFIRMED = "transport_unconfirmed"
+    UNUSED_KEYS = "unused_keys"
 
     AGENT_REPORTED_FAILURE = "agent_reported_failure"
     CONNECTION_REFUSED = "connection_refused"
@@ -37,12 +57,12 @@ class ReasonCode(StrEnum):
     PROTOCOL_MISMATCH = "protocol_mismatch"
     SESSION_REQUEST_FAILED = "session_request_failed"
     SPAWN_FAILED = "spawn_failed"
-    COMMAND_NOT_FOUND = "command_not_found"
 
     AGENT_UNKNOWN = "agent_unknown"
     CALL_TIMEOUT = "call_timeout"
     CLOSED = "closed"
     ENDPOINT_FAILED = "endpoint_failed"
+    INVALID_POLICY = "invalid_policy"
     INVALID_PROFILE = "invalid_profile"
     INVALID_TOOL = "invalid_tool"
     INVALID_WORKDIR = "invalid_workdir"
@@ -63,9 +83,13 @@ class Reason(NamedTuple):
 
 
 REASONS: Final[dict[str, Reason]] = {
+    ReasonCode.ACP_UNSUPPORTED: Reason(
+        "Servers of the type acp are hosted by a client, and kandev-nb hosts none.",
+        "Give the server over stdio, HTTP or SSE.",
+    ),
     ReasonCode.DISABLED: Reason(
         "The profile switches this server off.",
-        "Remove the disabled flag from its entry.",
+        "Enable it in its entry.",
     ),
     ReasonCode.DUPLICATE_NAME: Reason(
         "Another server of the profile has this name.",
@@ -75,9 +99,17 @@ REASONS: Final[dict[str, Reason]] = {
         "The agent does not take servers over HTTP.",
         "Use an agent that advertises the http MCP capability, or give the server as stdio.",
     ),
+    ReasonCode.INVALID_ENTRY: Reason(
+        "The entry cannot be read.",
+        "Mend the fields that are named; the other servers are not affected.",
+    ),
     ReasonCode.MISSING_COMMAND: Reason(
         "The entry names no command to start.",
         "Add a command to the entry.",
+    ),
+    ReasonCode.MISSING_TYPE: Reason(
+        "Nothing says how to reach the server.",
+        "Add a command, or a url and its type.",
     ),
     ReasonCode.MISSING_URL: Reason(
         "The entry names no URL to connect to.",
@@ -87,13 +119,70 @@ REASONS: Final[dict[str, Reason]] = {
         "There is no known way to give this CLI its servers.",
         "Start the agent over ACP, or name a strategy.",
     ),
+    ReasonCode.PLACEHOLDER_UNRESOLVED: Reason(
+        "A placeholder of the entry has no value.",
+        "Set the variable where the agent runs, or pass it with env=.",
+    ),
+    ReasonCode.POLICY_DENIED: Reason(
+        "The policy does not admit a server of this name.",
+        "Add the name to allowlist_servers, or take it off denylist_servers.",
+    ),
+    ReasonCode.PROFILE_DISABLED: Reason(
+        "The whole profile is switched off.",
+        "Set enabled to true in the profile.",
+    ),
+    ReasonCode.RELATIVE_COMMAND: Reason(
+        "The command is a relative path.",
+        "What it starts would depend on where the agent runs: give its absolute path, or a name "
+        "that is on the PATH.",
+    ),
     ReasonCode.RESERVED_NAME: Reason(
         "The name kandev belongs to the built-in server.",
         "Rename the server in the profile.",
     ),
+    ReasonCode.SHARED_STDIO: Reason(
+        "A stdio server cannot be shared: each session starts its own.",
+        "Set its mode to auto or per_session, or serve it over HTTP.",
+    ),
     ReasonCode.SSE_UNSUPPORTED: Reason(
         "The agent does not take servers over SSE.",
         "Use an agent that advertises the sse MCP capability, or another transport.",
+    ),
+    ReasonCode.TRANSPORT_DENIED: Reason(
+        "The policy does not admit this transport.",
+        "Allow the transport in the policy, or give the server over another one.",
+    ),
+    ReasonCode.UNKNOWN_TRANSPORT: Reason(
+        "The type of the entry is no transport that is known.",
+        "Use stdio, http, sse or streamable_http.",
+    ),
+    ReasonCode.BRIDGED: Reason(
+        "The agent takes neither HTTP nor SSE: it gets this server over a stdio bridge.",
+        "Nothing needs to be done; its connection is observed all the same.",
+    ),
+    ReasonCode.COMMAND_LINE: Reason(
+        "The command holds a whole command line.",
+        "Put the program into command and the rest into args.",
+    ),
+    ReasonCode.PLACEHOLDER_EMPTIED: Reason(
+        "A placeholder without a value was replaced by nothing, as its client does.",
+        "Set the variable where the agent runs, or pass it with env=.",
+    ),
+    ReasonCode.PLACEHOLDER_KEPT: Reason(
+        "A $NAME without a value was left as it is, as its client does.",
+        "Set the variable where the agent runs, if it was meant as one.",
+    ),
+    ReasonCode.TRANSPORT_ASSUMED: Reason(
+        "The registry says what the agent takes; the agent itself has not.",
+        "Its handshake, or a connection, would settle it.",
+    ),
+    ReasonCode.TRANSPORT_UNCONFIRMED: Reason(
+        "Whether the agent takes this transport is not known before it starts.",
+        "It says so in its handshake.",
+    ),
+    ReasonCode.UNUSED_KEYS: Reason(
+        "The entry has keys that are not used here.",
+        "Check their spelling; keys of the client's own do no harm.",
     ),
     ReasonCode.AGENT_REPORTED_FAILURE: Reason(
         "The agent reports that it could not attach this server.",
@@ -137,7 +226,7 @@ REASONS: Final[dict[str, Reason]] = {
     ),
     ReasonCode.COMMAND_NOT_FOUND: Reason(
         "The command was not found.",
-        "Install it, or give its full path.",
+        "Install it, or give its full path; the agent's own PATH may differ.",
     ),
     ReasonCode.AGENT_UNKNOWN: Reason(
         "No agent of that name is registered.",
@@ -155,9 +244,13 @@ REASONS: Final[dict[str, Reason]] = {
         "The Kandev MCP endpoint could not start.",
         "Check that this machine lets a program listen on 127.0.0.1.",
     ),
+    ReasonCode.INVALID_POLICY: Reason(
+        "The policy cannot be read.",
+        "Read the message; it names the key and what to change.",
+    ),
     ReasonCode.INVALID_PROFILE: Reason(
         "The servers that were handed over cannot be read.",
-        "Give a dict of name to entry, each with a command or a url.",
+        "Read the message; it names the place and what to change.",
     ),
     ReasonCode.INVALID_TOOL: Reason(
         "The function cannot be served as a tool.",

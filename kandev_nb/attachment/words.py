@@ -54,7 +54,15 @@ ENGLISH: Final[Mapping[str, str]] = {
     "detail.used": "used · {count} calls",
     "detail.used.one": "used · 1 call",
     "detail.ended": "ended",
+    "detail.original_name": "configured as {name}",
     "detail.reported": "the agent reports: {status}",
+    "hint.bridged": "over the stdio bridge",
+    "hint.command_line": "the command holds its arguments",
+    "hint.command_not_found": "command not found here",
+    "hint.placeholder_emptied": "a placeholder was empty",
+    "hint.placeholder_kept": "a $NAME was left as it is",
+    "hint.transport_assumed": "transport assumed",
+    "hint.unused_keys": "some keys are not used",
     "check.configured": "Configured",
     "check.delivered": "Delivered to the agent",
     "check.session_accepted": "Session accepted",
@@ -80,6 +88,7 @@ ENGLISH: Final[Mapping[str, str]] = {
         "The tools have changed since they were listed: the agent may not know of it until it "
         "lists them again."
     ),
+    "explain.hint": "Note: {meaning} {settle}",
     "explain.settle": "What would settle it: {settle}",
     "explain.advice": "What to do: {settle}",
 }

@@ -56,6 +56,23 @@ TIMELINE: Final[Mapping[str, str]] = {
 """The columns of :func:`timeline` and their dtypes; ``seconds`` counts from the attempt's start."""
 
 
+PLAN: Final[Mapping[str, str]] = {
+    "server": "string",
+    "transport": "string",
+    "target": "string",
+    "decision": "category",
+    "reason_code": "string",
+    "reason": "string",
+    "hint": "string",
+}
+"""The columns of :func:`plan` and their dtypes."""
+
+
+def plan(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
+    """Return the rows of a :class:`kandev_nb.Plan`, one server a row (columns: :data:`PLAN`)."""
+    return _frame(rows, PLAN)
+
+
 def servers(history: History) -> pd.DataFrame:
     """Return the servers of the current attempt, one a row (columns: :data:`SERVERS`).
 

@@ -1,27 +1,52 @@
 """What was meant: the configured servers, and what of them reaches which agent.
 
-A dict of entries comes in; decisions leave, each with a stable reason code.
+A document of any common client comes in and becomes a :class:`Profile`. :func:`resolve` decides
+about each entry under a :class:`Policy`; :func:`deliver` decides again once it is known what the
+agent takes. Every decision has a stable reason code.
 """
 
 from kandev_nb.servers.delivery import (
-    Decision,
     Transports,
     acp_server,
-    built_in_entries,
-    decide,
-    decide_built_in,
-    row_names,
+    built_in,
+    deliver,
+    deliver_built_in,
+    renamed,
 )
-from kandev_nb.servers.profile import ServerEntry, read_servers
+from kandev_nb.servers.documents import FORMATS
+from kandev_nb.servers.entry import Entry, Profile
+from kandev_nb.servers.policy import PRESETS, Policy, read_policy
+from kandev_nb.servers.profile import Servers, read_profile
+from kandev_nb.servers.resolution import Decision, Note, resolve
+from kandev_nb.servers.server import (
+    HttpServer,
+    Server,
+    SseServer,
+    StdioServer,
+    StreamableHttpServer,
+)
 
 __all__ = [
+    "FORMATS",
+    "PRESETS",
     "Decision",
-    "ServerEntry",
+    "Entry",
+    "HttpServer",
+    "Note",
+    "Policy",
+    "Profile",
+    "Server",
+    "Servers",
+    "SseServer",
+    "StdioServer",
+    "StreamableHttpServer",
     "Transports",
     "acp_server",
-    "built_in_entries",
-    "decide",
-    "decide_built_in",
-    "read_servers",
-    "row_names",
+    "built_in",
+    "deliver",
+    "deliver_built_in",
+    "read_policy",
+    "read_profile",
+    "renamed",
+    "resolve",
 ]

@@ -1,112 +1,124 @@
-"""What reaches the agent and why the rest does not: one decision for each server (CF-1, CF-2).
+"""What reaches the agent: decisions against the transports that it takes (CF-2, CF-3)."""
 
-``filtered`` is left out by a decision, ``unavailable`` cannot work, ``deliver`` goes into the
-session request. Nothing is dropped silently: every decision becomes evidence.
-"""
-
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kandev_nb.attachment.display import BUILT_IN
 from kandev_nb.attachment.model import EvidenceKind
 from kandev_nb.attachment.reasons import ReasonCode
-from kandev_nb.servers.profile import ServerEntry
+from kandev_nb.servers.resolution import Decision, Note
+from kandev_nb.servers.server import HttpServer, Server, SseServer, StdioServer
+
+_UNSUPPORTED = {"http": ReasonCode.HTTP_UNSUPPORTED, "sse": ReasonCode.SSE_UNSUPPORTED}
 
 
 class Transports(NamedTuple):
-    """The network transports that the agent takes; stdio is always taken (ACP, "Transports")."""
+    """The network transports that an agent takes; stdio is always taken (ACP, "Transports").
 
-    http: bool
-    sse: bool
+    ``advertised`` is the agent's own word, ``None`` before it has spoken; ``assumed`` is the
+    registry's, ``None`` when it says nothing of this agent.
+    """
 
-
-class Decision(NamedTuple):
-    """What becomes of one entry. ``row`` is the name of its row, always unique in an attempt."""
-
-    entry: ServerEntry
-    row: str
-    outcome: EvidenceKind = EvidenceKind.DELIVERED
-    reason_code: str = ""
-    changes_transport: bool = False
-    """Whether the entry goes over another transport than it was configured with."""
-
-    @property
-    def delivers(self) -> bool:
-        """Whether the entry goes to the agent."""
-        return self.outcome == EvidenceKind.DELIVERED
+    advertised: frozenset[str] | None = None
+    assumed: frozenset[str] | None = None
 
 
-def decide(entries: Iterable[ServerEntry], transports: Transports) -> tuple[Decision, ...]:
-    """Return a decision for each entry, in order."""
-    entries = tuple(entries)
-    rows = zip(entries, row_names(entries), strict=True)
-    return tuple(_decide(entry, row, transports) for entry, row in rows)
+def deliver(decisions: Iterable[Decision], transports: Transports) -> tuple[Decision, ...]:
+    """Return the decisions once it is known, or assumed, what the agent takes."""
+    return tuple(_delivered(decision, transports) for decision in decisions)
 
 
-def row_names(entries: Iterable[ServerEntry]) -> tuple[str, ...]:
-    """Return the name of each entry's row: never that of another server (EV-14)."""
-    names = [entry.name for entry in entries]
-    row = f"{BUILT_IN} (profile)"
-    while row in names:
-        row += "*"
-    return tuple(row if name == BUILT_IN else name for name in names)
+def built_in(
+    url: str, sse_url: str, bridge: Iterable[str], env: Mapping[str, str]
+) -> tuple[Decision, ...]:
+    """Return the built-in server over each transport, the preferred one first (CF-3).
 
-
-def acp_server(entry: ServerEntry) -> dict[str, Any]:
-    """Return the entry as an ``McpServer`` of ``session/new`` (ACP, "Session Setup")."""
-    if entry.is_stdio:
-        return {
-            "name": entry.name,
-            "command": entry.command,
-            "args": list(entry.args),
-            "env": _pairs(entry.env.items()),
-        }
-    return {
-        "type": entry.transport,
-        "name": entry.name,
-        "url": entry.url,
-        "headers": _pairs(entry.headers.items()),
-    }
-
-
-def built_in_entries(url: str, sse_url: str) -> tuple[ServerEntry, ServerEntry]:
-    """Return the built-in server at its attempt's own URLs, the preferred transport first."""
+    ``bridge`` is the command line of the stdio bridge and ``env`` its environment.
+    """
+    command, *args = bridge
     return (
-        ServerEntry(name=BUILT_IN, type="http", url=url),
-        ServerEntry(name=BUILT_IN, type="sse", url=sse_url),
+        _own(HttpServer(name=BUILT_IN, url=url), url),
+        _own(SseServer(name=BUILT_IN, url=sse_url), sse_url),
+        _with_hint(
+            _own(StdioServer(name=BUILT_IN, command=command, args=tuple(args), env=env), command),
+            ReasonCode.BRIDGED,
+        ),
     )
 
 
-def decide_built_in(entries: Iterable[ServerEntry], transports: Transports) -> Decision:
-    """Return the decision for the built-in server: the first transport that the agent takes."""
-    preferred, *others = entries
-    if not _unsupported(preferred, transports):
-        return Decision(preferred, BUILT_IN)
-    for entry in others:
-        if not _unsupported(entry, transports):
-            return Decision(entry, BUILT_IN, changes_transport=True)
-    return Decision(preferred, BUILT_IN, EvidenceKind.FILTERED, ReasonCode.HTTP_UNSUPPORTED)
+def deliver_built_in(own: Iterable[Decision], transports: Transports) -> Decision:
+    """Return the built-in server over the first transport that the agent takes."""
+    tried = (_delivered(decision, transports) for decision in own)
+    return next(decision for decision in tried if decision.delivers)
 
 
-def _decide(entry: ServerEntry, row: str, transports: Transports) -> Decision:
-    if entry.name == BUILT_IN:
-        return Decision(entry, row, EvidenceKind.FILTERED, ReasonCode.RESERVED_NAME)
-    if entry.disabled:
-        return Decision(entry, row, EvidenceKind.FILTERED, ReasonCode.DISABLED)
-    if not entry.target:
-        missing = ReasonCode.MISSING_COMMAND if entry.is_stdio else ReasonCode.MISSING_URL
-        return Decision(entry, row, EvidenceKind.UNAVAILABLE, missing)
-    if unsupported := _unsupported(entry, transports):
-        return Decision(entry, row, EvidenceKind.FILTERED, unsupported)
-    return Decision(entry, row)
+def renamed(decisions: Iterable[Decision], characters: str) -> tuple[Decision, ...]:
+    """Return the decisions with the names that an agent needs.
+
+    ``characters`` is the inside of a regular expression's character class, such as ``A-Za-z0-9_-``;
+    without it every name stays. The original stays in :attr:`Decision.name`.
+    """
+    if not characters:
+        return tuple(decisions)
+    decisions, unfit = tuple(decisions), re.compile(f"[^{characters}]")
+    taken = {BUILT_IN, *(decision.row for decision in decisions if not unfit.search(decision.row))}
+    named: list[Decision] = []
+    for decision in decisions:
+        row = decision.row
+        if decision.delivers and unfit.search(row):
+            row = unfit.sub("_", row)
+            while row in taken:
+                row += "_"
+            taken.add(row)
+        named.append(replace(decision, row=row))
+    return tuple(named)
 
 
-def _unsupported(entry: ServerEntry, transports: Transports) -> str:
-    if entry.transport == "http" and not transports.http:
-        return ReasonCode.HTTP_UNSUPPORTED
-    if entry.transport == "sse" and not transports.sse:
-        return ReasonCode.SSE_UNSUPPORTED
-    return ""
+def acp_server(decision: Decision) -> dict[str, Any]:
+    """Return the server as an ``McpServer`` of ``session/new`` (ACP, "Session Setup")."""
+    server = decision.server
+    assert server is not None, "only what delivers is delivered"
+    if isinstance(server, StdioServer):
+        return {
+            "name": decision.row,
+            "command": server.command,
+            "args": list(server.args),
+            "env": _pairs(server.env.items()),
+        }
+    return {
+        "type": decision.wire_transport,
+        "name": decision.row,
+        "url": server.url,
+        "headers": _pairs(server.headers.items()),
+    }
+
+
+def _own(server: Server, target: str) -> Decision:
+    return Decision(
+        name=BUILT_IN, row=BUILT_IN, transport=server.type, target=target, server=server
+    )
+
+
+def _delivered(decision: Decision, transports: Transports) -> Decision:
+    if decision.server is None:
+        return decision
+    transport = decision.wire_transport
+    if transport == "stdio" or transport in (transports.advertised or ()):
+        return decision
+    if transports == Transports():
+        return _with_hint(decision, ReasonCode.TRANSPORT_UNCONFIRMED)
+    if transport in (transports.assumed or ()):
+        return _with_hint(decision, ReasonCode.TRANSPORT_ASSUMED)
+    if transports.advertised is None:
+        decision = _with_hint(decision, ReasonCode.TRANSPORT_ASSUMED)
+    reason = Note(_UNSUPPORTED[transport])
+    return replace(decision, outcome=EvidenceKind.FILTERED, reason=reason, server=None)
+
+
+def _with_hint(decision: Decision, code: ReasonCode) -> Decision:
+    return replace(decision, hints=(*decision.hints, Note(code)))
 
 
 def _pairs(values: Iterable[tuple[str, str]]) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any
 from kandev_nb.attachment import Attempt, Evidence, EvidenceKind, Provenance, ReasonCode
 from kandev_nb.attachment.model import utc_now
 from kandev_nb.ledger import Ledger
-from kandev_nb.servers import Decision, ServerEntry
+from kandev_nb.servers import Decision
 from kandev_nb.session.attribution import Refusal
 
 
@@ -23,27 +23,38 @@ class AttemptRecorder:
         self._ledger = ledger
         ledger.start(attempt)
 
-    def configured(self, row: str, entry: ServerEntry, source: str) -> None:
+    def configured(self, decision: Decision, source: str) -> None:
         """The server is part of what was meant."""
         self._tell(
             EvidenceKind.CONFIGURED,
-            server_name=row,
+            server_name=decision.row,
             source=source,
-            transport=entry.transport,
-            target=entry.target,
-            original_name=entry.name if entry.name != row else "",
+            transport=decision.transport,
+            target=decision.target,
+            original_name=decision.name if decision.name != decision.row else "",
+            reason_code=decision.hints[0].code if decision.hints else "",
         )
 
     def left_out(self, decision: Decision) -> None:
         """The server will not reach the agent, for the decision's reason."""
-        self._tell(decision.outcome, server_name=decision.row, reason_code=decision.reason_code)
+        self._tell(
+            decision.outcome,
+            server_name=decision.row,
+            reason_code=decision.reason_code,
+            summary=decision.reason.words if decision.reason else "",
+        )
 
     def delivered_all(self, decisions: Iterable[Decision]) -> None:
         """The session request with these servers has been written to the agent."""
-        self.delivered = tuple(decision.row for decision in decisions if decision.delivers)
-        changed = {d.row: d.entry.transport for d in decisions if d.changes_transport}
-        for row in self.delivered:
-            self._tell(EvidenceKind.DELIVERED, server_name=row, transport=changed.get(row, ""))
+        delivered = [decision for decision in decisions if decision.server]
+        self.delivered = tuple(decision.row for decision in delivered)
+        for decision in delivered:
+            self._tell(
+                EvidenceKind.DELIVERED,
+                server_name=decision.row,
+                transport=decision.wire_transport,
+                reason_code=decision.hints[-1].code if decision.hints else "",
+            )
 
     def accepted(self, acp_session_id: str) -> None:
         """The agent answered the session request with success."""

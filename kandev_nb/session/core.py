@@ -6,7 +6,7 @@ attempt inside it; it ends when it is closed or when the agent does.
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final, Literal
 from weakref import WeakSet
 
@@ -17,25 +17,25 @@ from kandev_nb.agents.faults import exit_words
 from kandev_nb.agents.output import RecentOutput
 from kandev_nb.agents.turn import PromptResult
 from kandev_nb.attachment import Attempt, History, Provenance, ReasonCode
-from kandev_nb.attachment.display import BUILT_IN, View, display
+from kandev_nb.attachment.display import View, display
 from kandev_nb.attachment.model import utc_now
 from kandev_nb.endpoint import (
     AttemptEndpoint,
     EndpointServer,
     ToolRegistry,
     ToolSet,
+    bridge,
     built_in_tools,
 )
 from kandev_nb.errors import AgentError, KandevError
 from kandev_nb.ledger import Ledger, Subscriber
 from kandev_nb.servers import (
-    ServerEntry,
+    Decision,
     Transports,
     acp_server,
-    built_in_entries,
-    decide,
-    decide_built_in,
-    row_names,
+    built_in,
+    deliver,
+    deliver_built_in,
 )
 from kandev_nb.session.attempt import AttemptRecorder
 from kandev_nb.session.attribution import from_error, from_update
@@ -69,7 +69,7 @@ class SessionCore:
         self._over = asyncio.Event()
         _live.add(self)
         self.ledger = Ledger()
-        self.ledger.protect(_known_secrets(launch))
+        self.ledger.protect(launch.secrets)
         self.tools = ToolRegistry()
         self._tool_set = ToolSet(built_in_tools(SessionDesk(self)), task.tools, self.tools)
         self._endpoints = endpoints
@@ -180,43 +180,48 @@ class SessionCore:
             recorder.attempt_id, self._tool_set, self.ledger
         )
         self.ledger.protect((self._endpoint.secret,))
-        built_in = built_in_entries(
-            self._endpoints.url(self._endpoint), self._endpoints.sse_url(self._endpoint)
-        )
-        recorder.configured(BUILT_IN, built_in[0], "kandev")
-        servers = self.launch.servers
-        for row, entry in zip(row_names(servers), servers, strict=True):
-            recorder.configured(row, entry, "profile")
-        launch = self.launch
+        launch, own = self.launch, self._built_in(self._endpoint)
+        recorder.configured(own[0], "kandev")
+        for decision in launch.servers:
+            recorder.configured(decision, "profile")
+            if not decision.delivers:
+                recorder.left_out(decision)
         self._agent = await AgentConnection.open(
             launch.command,
             env=launch.env,
             cwd=launch.cwd,
             events=self,
             recent_output=self.recent_output,
-            secrets=_known_secrets(launch),
+            secrets=launch.secrets,
         )
-        await self._open_acp_session(recorder, built_in)
+        await self._open_acp_session(recorder, own)
 
-    async def _open_acp_session(
-        self, recorder: AttemptRecorder, built_in: tuple[ServerEntry, ...]
-    ) -> None:
+    async def _open_acp_session(self, recorder: AttemptRecorder, own: tuple[Decision, ...]) -> None:
         assert self._agent is not None
-        offered = self._agent.mcp_capabilities
-        transports = Transports(http=offered.http, sse=offered.sse)
-        decisions = (
-            decide_built_in(built_in, transports),
-            *decide(self.launch.servers, transports),
-        )
+        transports = Transports(self._agent.mcp_capabilities.offered, self.launch.agent.takes)
+        meant = [decision for decision in self.launch.servers if decision.delivers]
+        decisions = (deliver_built_in(own, transports), *deliver(meant, transports))
         for decision in decisions:
             if not decision.delivers:
                 recorder.left_out(decision)
         self._acp_session_id = await self._agent.new_session(
             cwd=self.launch.cwd,
-            servers=[acp_server(d.entry) for d in decisions if d.delivers],
+            servers=[acp_server(decision) for decision in decisions if decision.delivers],
             on_sent=lambda: recorder.delivered_all(decisions),
         )
         recorder.accepted(self._acp_session_id)
+
+    def _built_in(self, endpoint: AttemptEndpoint) -> tuple[Decision, ...]:
+        endpoints = self._endpoints
+        return built_in(
+            endpoints.url(endpoint),
+            endpoints.sse_url(endpoint),
+            bridge.command(),
+            {
+                bridge.URL_VARIABLE: f"{endpoints.origin}/mcp",
+                bridge.SECRET_VARIABLE: endpoint.secret,
+            },
+        )
 
     def _new_attempt(self, execution_id: str) -> AttemptRecorder:
         self._attempts += 1
@@ -247,6 +252,8 @@ class SessionCore:
     async def _end(self, state: State, reason: str) -> None:
         """End everything, also when the call that asks for it has been cancelled."""
         self.state = state
+        if self._endpoint is not None:
+            self._endpoint.expect_end()
         with CancelScope(shield=True):
             if self._agent is not None:
                 await self._agent.close()
@@ -280,10 +287,3 @@ def _disown_after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_disown_after_fork)
-
-
-def _known_secrets(launch: Launch) -> Iterator[str]:
-    """Yield what must not be shown; the names of the session's own servers always may be."""
-    names = {entry.name for entry in launch.servers}
-    for values in (launch.env.values(), *(entry.secrets() for entry in launch.servers)):
-        yield from (value for value in values if value not in names)

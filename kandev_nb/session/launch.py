@@ -4,6 +4,8 @@ What a user hands over comes in; a :class:`Launch` leaves, or a
 :class:`~kandev_nb.errors.ConfigError` that names the argument and the way out.
 """
 
+import logging
+import os
 import shlex
 import threading
 from collections.abc import Mapping, Sequence
@@ -13,11 +15,25 @@ from typing import Any, Final, NamedTuple
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from kandev_nb.agents.registry import AgentSpec, find_agent
+from kandev_nb.attachment.model import EvidenceKind
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.errors import ConfigError
-from kandev_nb.servers import ServerEntry, read_servers
+from kandev_nb.servers import (
+    Decision,
+    Policy,
+    Servers,
+    read_policy,
+    read_profile,
+    renamed,
+    resolve,
+)
+from kandev_nb.servers.secrets import in_values
 
-Servers = Mapping[str, Mapping[str, Any]]
+_log = logging.getLogger("kandev_nb.servers")
+
+Policies = Policy | str | Path | Mapping[str, Any]
+"""A policy, the name of a preset, a path, or the text or dict of one."""
+
 Command = str | Sequence[str]
 
 _STRICT: Final = ConfigDict(strict=True, hide_input_in_errors=True)
@@ -32,7 +48,9 @@ class Launch(NamedTuple):
     command: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
-    servers: tuple[ServerEntry, ...]
+    servers: tuple[Decision, ...]
+    secrets: tuple[str, ...]
+    """What must not be shown of all that was handed over (SA-2)."""
 
 
 def read_launch(
@@ -40,18 +58,53 @@ def read_launch(
     command: Command | None,
     args: Command,
     servers: Servers | None,
+    policy: Policies | None,
     env: Mapping[str, str] | None,
     cwd: str | Path | None,
 ) -> Launch:
     """Return the launch that the arguments of ``start`` describe; ``command`` is its ``exec``."""
     spec = _agent(agent, command)
+    given = {**spec.env, **environment(env or {})}
+    workdir = directory(cwd)
+    rules = read_policy(policy)
+    decisions, notes = meant(servers, rules, spec, given, workdir)
+    _warn(decisions, notes)
     return Launch(
         agent=spec,
         command=(*spec.command, *_words(args, "args=")),
-        env={**spec.env, **_environment(env or {})},
-        cwd=_directory(cwd),
-        servers=read_servers({} if servers is None else servers),
+        env=given,
+        cwd=workdir,
+        servers=decisions,
+        secrets=_secrets(given, rules, decisions),
     )
+
+
+def meant(
+    servers: Servers | None,
+    policy: Policy,
+    spec: AgentSpec | None,
+    env: Mapping[str, str],
+    cwd: Path,
+) -> tuple[tuple[Decision, ...], tuple[str, ...]]:
+    """Return a decision for each server, before the agent has said what it takes, and notes.
+
+    Placeholders get their values from the kernel's environment with ``env`` laid over it, which is
+    the environment that the agent gets.
+    """
+    profile = read_profile(servers)
+    decisions = resolve(profile, policy, {**os.environ, **env}, cwd)
+    twice = (
+        f"The policy allows and denies {name!r}: it is allowed." for name in policy.conflicts()
+    )
+    return renamed(decisions, spec.name_characters if spec else ""), (*profile.notes, *twice)
+
+
+def _warn(decisions: Sequence[Decision], notes: Sequence[str]) -> None:
+    for note in notes:
+        _log.warning("%s", note)
+    for decision in decisions:
+        for hint in decision.hints if decision.outcome != EvidenceKind.FILTERED else ():
+            _log.warning("server %r: %s", decision.row, hint)
 
 
 def text(value: object, argument: str) -> str:
@@ -102,21 +155,32 @@ def _words(command: Command, argument: str) -> tuple[str, ...]:
         ) from None
 
 
-def _environment(env: Mapping[str, str]) -> dict[str, str]:
+def _secrets(
+    env: Mapping[str, str], policy: Policy, decisions: Sequence[Decision]
+) -> tuple[str, ...]:
+    """Return what must not be shown; the names of the session's own servers always may be."""
+    names = {name for decision in decisions for name in (decision.name, decision.row)}
+    given = (in_values(env.values()), policy.secrets(), *(d.secrets for d in decisions))
+    return tuple(value for values in given for value in values if value not in names)
+
+
+def environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Return variables by name; the error names the argument."""
     try:
         return _ENVIRONMENT.validate_python(dict(env))
     except (TypeError, ValueError):
         raise wrong("env= is not a dict of name to value, both text.") from None
 
 
-def _directory(cwd: str | Path | None) -> Path:
+def directory(cwd: str | Path | None) -> Path:
+    """Return the absolute path of a working directory that is there, the kernel's own for none."""
     if not isinstance(cwd, str | Path | None):
         raise wrong("cwd= is not a path. Give a str or a pathlib.Path.")
-    directory = Path(cwd or ".").expanduser().absolute()
-    if not directory.is_dir():
-        what = "is not a directory" if directory.exists() else "does not exist"
+    workdir = Path(cwd or ".").expanduser().absolute()
+    if not workdir.is_dir():
+        what = "is not a directory" if workdir.exists() else "does not exist"
         raise ConfigError(
             f"The working directory {str(cwd)!r} {what}. Create it, or pass another cwd=.",
             reason_code=ReasonCode.INVALID_WORKDIR,
         )
-    return directory
+    return workdir

@@ -1,11 +1,25 @@
 """The public API as a type checker sees it; checked by mypy, never run."""
 
+from pathlib import Path
 from typing import assert_type
 
 import pandas as pd
 
-from kandev_nb import Controller, History, PromptResult, Session, Task
+from kandev_nb import (
+    Controller,
+    History,
+    Plan,
+    Policy,
+    Profile,
+    PromptResult,
+    Session,
+    Task,
+    plan,
+    read_policy,
+    read_profile,
+)
 from kandev_nb.attachment import ServerAttachment, View
+from kandev_nb.servers import HttpServer, StdioServer
 
 
 def synchronous() -> None:
@@ -34,6 +48,17 @@ def synchronous() -> None:
         assert_type(session.tool(add, name="plus")(1, 2), int)
         session.remove_tool("plus")
         session.close()
+
+
+def meant(task: Task) -> None:
+    profile = assert_type(read_profile(Path("mcp.json"), format="cursor"), Profile)
+    policy = assert_type(read_policy({"allow_sse": False}), Policy)
+    made = assert_type(plan(profile, policy, "scripted", env={"A": "b"}, cwd="."), Plan)
+    assert_type(made.frame, pd.DataFrame)
+    assert_type(made.to_json(), list[dict[str, str]])
+    task.start("scripted", servers="mcp.json", policy="local")
+    models = [StdioServer(name="a", command="b"), HttpServer(name="c", url="https://h.test")]
+    task.start("scripted", servers=models, policy=Path("policy.toml"))
 
 
 async def awaited(task: Task) -> None:

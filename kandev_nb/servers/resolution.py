@@ -1,0 +1,237 @@
+"""One decision for each entry of a profile: what can be delivered, and why the rest cannot (CF-1).
+
+``filtered`` is left out by a decision, ``unavailable`` cannot work, the rest can be delivered,
+perhaps with hints. A fault of one entry never hides another's, and one decision names every fault
+of its entry, the first as its reason. Words name fields and variables, never a value.
+"""
+
+import difflib
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from kandev_nb.attachment import limits, reasons
+from kandev_nb.attachment.display import BUILT_IN
+from kandev_nb.attachment.model import EvidenceKind
+from kandev_nb.attachment.reasons import ReasonCode
+from kandev_nb.attachment.sanitize import sanitize_target
+from kandev_nb.servers.entry import Entry, Profile
+from kandev_nb.servers.filling import Filling, fill_entry
+from kandev_nb.servers.placeholders import Surroundings
+from kandev_nb.servers.policy import Policy
+from kandev_nb.servers.server import TRANSPORTS, Server
+
+_SERVER: Final[TypeAdapter[Server]] = TypeAdapter(Server)
+_KEYS: Final = ("args", "command", "disabled", "enabled", "env", "headers", "mode", "type", "url")
+
+
+class Note(NamedTuple):
+    """A reason or a hint: its code and, where that does not tell enough, what exactly."""
+
+    code: ReasonCode
+    words: str = ""
+
+    def __str__(self) -> str:
+        return self.words or reasons.meaning(self.code)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of one entry. ``row`` is the name of its row, unique in its attempt (EV-14)."""
+
+    name: str
+    row: str
+    transport: str
+    target: str = field(repr=False)
+    """What is contacted or started, in full: sanitize it before it is shown."""
+    outcome: EvidenceKind = EvidenceKind.DELIVERED
+    reason: Note | None = None
+    hints: tuple[Note, ...] = ()
+    server: Server | None = field(default=None, repr=False)
+    """What the agent is given; there for every server that can be delivered."""
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def delivers(self) -> bool:
+        """Whether the server goes to the agent."""
+        return self.outcome == EvidenceKind.DELIVERED
+
+    @property
+    def reason_code(self) -> str:
+        """The code of the reason; empty for a server that is delivered."""
+        return self.reason.code if self.reason else ""
+
+    @property
+    def wire_transport(self) -> str:
+        """The word that ACP has for the transport (ACP, "Session Setup")."""
+        transport = self.server.type if self.server else self.transport
+        return "http" if transport == "streamable_http" else transport
+
+    @property
+    def shown_target(self) -> str:
+        """The target without anything that may be secret (SA-1)."""
+        return sanitize_target(self.transport, self.target)
+
+
+def resolve(
+    profile: Profile, policy: Policy, environ: Mapping[str, str], cwd: Path
+) -> tuple[Decision, ...]:
+    """Return a decision for each entry, in the profile's order.
+
+    ``environ`` is where placeholders get their values and commands are looked for, and ``cwd`` the
+    folder that the session works in.
+    """
+    surroundings = Surroundings(environ, cwd, profile.inputs)
+    decisions: list[Decision] = []
+    for entry, row in zip(profile.entries, row_names(profile.entries), strict=True):
+        filled = fill_entry(entry, profile.format, surroundings, policy)
+        is_repeated = any(entry.name == decision.name for decision in decisions)
+        hints = _hints(entry, filled, environ)
+        left_out = tuple(_left_out(entry, profile, policy))
+        faults = () if left_out else tuple(_faults(entry, filled, is_repeated))
+        server, faults = (None, faults) if left_out or faults else _server(entry, filled)
+        reason, *more = *left_out, *faults, None
+        decisions.append(
+            Decision(
+                name=entry.name,
+                row=row,
+                transport=entry.type,
+                target=filled.command or filled.url,
+                outcome=_outcome(left_out, faults),
+                reason=reason,
+                hints=(*filter(None, more), *hints),
+                server=server,
+                secrets=tuple(filled.secrets()),
+            )
+        )
+    return tuple(decisions)
+
+
+def row_names(entries: Iterable[Entry]) -> tuple[str, ...]:
+    """Return the name of each entry's row: never that of another server (EV-14)."""
+    names = [limits.cut_utf8(entry.name, limits.NAME_BYTES) or "(unnamed)" for entry in entries]
+    taken, rows = {BUILT_IN, *names}, list[str]()
+    for name in names:
+        row = f"{BUILT_IN} (profile)" if name.strip() == BUILT_IN else name
+        if row in rows or (row != name and row in taken):
+            row = next(free for n in count(2) if (free := f"{row} ({n})") not in taken)
+        taken.add(row)
+        rows.append(row)
+    return tuple(rows)
+
+
+def _outcome(left_out: tuple[Note, ...], faults: tuple[Note, ...]) -> EvidenceKind:
+    if left_out:
+        return EvidenceKind.FILTERED
+    return EvidenceKind.UNAVAILABLE if faults else EvidenceKind.DELIVERED
+
+
+def _left_out(entry: Entry, profile: Profile, policy: Policy) -> Iterator[Note]:
+    """Yield every decision that leaves the entry out."""
+    if entry.name.strip() == BUILT_IN:
+        yield Note(ReasonCode.RESERVED_NAME)
+    if not profile.enabled:
+        yield Note(ReasonCode.PROFILE_DISABLED)
+    if entry.disabled:
+        yield Note(ReasonCode.DISABLED)
+    if not policy.permits_name(entry.name):
+        yield Note(ReasonCode.POLICY_DENIED)
+    if entry.type in TRANSPORTS and not policy.permits_transport(entry.type):
+        yield Note(ReasonCode.TRANSPORT_DENIED, f"The policy does not admit {entry.type} servers.")
+    if entry.type == "acp":
+        yield Note(ReasonCode.ACP_UNSUPPORTED)
+
+
+def _faults(entry: Entry, filled: Filling, is_repeated: bool) -> Iterator[Note]:
+    """Yield everything for which the entry cannot work."""
+    if is_repeated:
+        yield Note(ReasonCode.DUPLICATE_NAME)
+    if entry.faults:
+        yield Note(ReasonCode.INVALID_ENTRY, "; ".join(entry.faults))
+    elif not entry.type:
+        yield Note(ReasonCode.MISSING_TYPE)
+    elif entry.type not in TRANSPORTS:
+        yield Note(ReasonCode.UNKNOWN_TRANSPORT)
+    elif entry.type == "stdio":
+        yield from _stdio_faults(entry, filled)
+    elif not filled.url.strip() and "url" not in filled.incomplete:
+        yield Note(ReasonCode.MISSING_URL)
+    if filled.missing:
+        missing = ", ".join(filled.missing)
+        yield Note(ReasonCode.PLACEHOLDER_UNRESOLVED, f"There is no value for {missing}.")
+
+
+def _stdio_faults(entry: Entry, filled: Filling) -> Iterator[Note]:
+    if entry.mode == "shared":
+        yield Note(ReasonCode.SHARED_STDIO)
+    if "command" in filled.incomplete:
+        return
+    if not filled.command.strip():
+        yield Note(ReasonCode.MISSING_COMMAND)
+    elif _is_relative(filled.command):
+        yield Note(ReasonCode.RELATIVE_COMMAND)
+
+
+def _is_relative(command: str) -> bool:
+    """Tell whether a command is a path from where the agent runs, and no name on the PATH."""
+    return os.sep in command.split()[0] and not Path(command).is_absolute()
+
+
+def _server(entry: Entry, filled: Filling) -> tuple[Server | None, tuple[Note, ...]]:
+    """Return the server as it is delivered, or what cannot be accepted of it."""
+    given: dict[str, Any] = {"type": entry.type, "name": entry.name, "mode": entry.mode}
+    if entry.type == "stdio":
+        given |= {"command": filled.command, "args": filled.args, "env": filled.env}
+    else:
+        given |= {"url": filled.url, "headers": filled.headers}
+    try:
+        return _SERVER.validate_python(given), ()
+    except ValidationError as error:
+        words = "; ".join(_words(detail) for detail in error.errors(include_url=False))
+        return None, (Note(ReasonCode.INVALID_ENTRY, words),)
+
+
+def _words(detail: Any) -> str:
+    place = ".".join(str(part) for part in detail["loc"][1:])
+    return f"{place}: {detail['msg'].removeprefix('Value error, ')}"
+
+
+def _hints(entry: Entry, filled: Filling, environ: Mapping[str, str]) -> tuple[Note, ...]:
+    """Return what may matter about a server that can work all the same."""
+    notes = [
+        _command_hint(filled.command, environ) if entry.type == "stdio" else None,
+        _named(ReasonCode.PLACEHOLDER_EMPTIED, "Replaced by nothing", filled.emptied),
+        _named(ReasonCode.PLACEHOLDER_KEPT, "Left as it is, though it holds a $NAME", filled.kept),
+        _named(ReasonCode.UNUSED_KEYS, "Not used", tuple(_unused(entry))),
+    ]
+    return tuple(filter(None, notes))
+
+
+def _named(code: ReasonCode, words: str, names: tuple[str, ...]) -> Note | None:
+    return Note(code, f"{words}: {', '.join(names)}.") if names else None
+
+
+def _command_hint(command: str, environ: Mapping[str, str]) -> Note | None:
+    """Say when the command is not found here; the agent's own PATH may differ."""
+    path = environ.get("PATH", os.defpath)
+    if not command.strip() or _is_relative(command) or shutil.which(command, path=path):
+        return None
+    first, *rest = command.split()
+    if rest and shutil.which(first, path=path):
+        return Note(ReasonCode.COMMAND_LINE)
+    return Note(ReasonCode.COMMAND_NOT_FOUND)
+
+
+def _unused(entry: Entry) -> Iterator[str]:
+    """Yield the keys that are not used, each with the key that was perhaps meant."""
+    for key in entry.unused:
+        meant = difflib.get_close_matches(key, _KEYS, n=1)
+        yield f"{key} (meant as {meant[0]}?)" if meant else key
+    others = ("url", "headers") if entry.type == "stdio" else ("command", "args", "env")
+    yield from (key for key in others if entry.type in TRANSPORTS and getattr(entry, key))

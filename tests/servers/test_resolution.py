@@ -1,0 +1,284 @@
+"""One decision for each entry: what can be delivered, and why the rest cannot."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kandev_nb.attachment.reasons import REASONS
+from kandev_nb.servers import Decision, Entry, Policy, Profile, resolve
+
+PYTHON = sys.executable
+FOLDER, _, PROGRAM = PYTHON.rpartition("/")
+ENVIRON = {"PATH": FOLDER, "TOKEN": "filled-in"}
+OK = {"type": "stdio", "command": PYTHON}
+WEB = {"type": "http", "url": "https://h.test/mcp"}
+
+
+def decided(
+    *entries: dict[str, Any],
+    policy: Policy | None = None,
+    environ: Mapping[str, str] = ENVIRON,
+    **profile: Any,
+) -> tuple[Decision, ...]:
+    made = tuple(Entry(**{"name": "a", **entry}) for entry in entries)
+    return resolve(
+        Profile(entries=made, **profile), policy or Policy(), environ, Path("/somewhere")
+    )
+
+
+@pytest.mark.req("CF-1", "CF-5")
+@pytest.mark.parametrize(
+    ("entry", "outcome", "reason"),
+    [
+        (OK, "delivered", ""),
+        (WEB, "delivered", ""),
+        ({"type": "sse", "url": "https://h.test/sse"}, "delivered", ""),
+        ({"type": "streamable_http", "url": "https://h.test/mcp"}, "delivered", ""),
+        ({**WEB, "mode": "shared"}, "delivered", ""),
+        ({**OK, "mode": "per_session"}, "delivered", ""),
+        ({**OK, "disabled": True}, "filtered", "disabled"),
+        ({**OK, "name": "kandev"}, "filtered", "reserved_name"),
+        ({"type": "acp"}, "filtered", "acp_unsupported"),
+        ({}, "unavailable", "missing_type"),
+        ({"type": "carrier-pigeon"}, "unavailable", "unknown_transport"),
+        ({"type": "stdio"}, "unavailable", "missing_command"),
+        ({"type": "stdio", "command": "  "}, "unavailable", "missing_command"),
+        ({"type": "http"}, "unavailable", "missing_url"),
+        ({"type": "sse", "url": " "}, "unavailable", "missing_url"),
+        ({**OK, "mode": "shared"}, "unavailable", "shared_stdio"),
+        ({**OK, "mode": "sometimes"}, "unavailable", "invalid_entry"),
+        ({**OK, "env": {"A": "${NO_SUCH}"}}, "unavailable", "placeholder_unresolved"),
+        ({"type": "http", "url": "${NO_SUCH}"}, "unavailable", "placeholder_unresolved"),
+        ({"type": "stdio", "command": "${NO_SUCH}"}, "unavailable", "placeholder_unresolved"),
+        ({"type": "stdio", "command": "./server"}, "unavailable", "relative_command"),
+        ({"type": "stdio", "command": "bin/server"}, "unavailable", "relative_command"),
+        ({"type": "http", "url": "ftp://h.test"}, "unavailable", "invalid_entry"),
+        ({"type": "http", "url": "https:///mcp"}, "unavailable", "invalid_entry"),
+        ({"type": "http", "url": "https://h.test:port"}, "unavailable", "invalid_entry"),
+        ({"type": "http", "url": "https://h.test/a b"}, "unavailable", "invalid_entry"),
+        ({**WEB, "headers": {"A B": "x"}}, "unavailable", "invalid_entry"),
+        ({**WEB, "headers": {"A": "x\r\nB: y"}}, "unavailable", "invalid_entry"),
+        ({**OK, "env": {"A=B": "x"}}, "unavailable", "invalid_entry"),
+        ({**OK, "args": ("a\0b",)}, "unavailable", "invalid_entry"),
+        ({**OK, "faults": ("args: must be a list",)}, "unavailable", "invalid_entry"),
+    ],
+)
+def test_every_entry_gets_a_decision_with_a_stable_reason(
+    entry: dict[str, Any], outcome: str, reason: str
+) -> None:
+    (made,) = decided(entry)
+
+    assert (made.outcome, made.reason_code) == (outcome, reason)
+    assert (made.server is not None) == (outcome == "delivered")
+    assert not reason or REASONS[reason].settle
+
+
+@pytest.mark.req("CF-1")
+def test_one_bad_entry_keeps_no_other_from_its_decision() -> None:
+    made = decided({"name": "bad", "faults": ("env: must be an object",)}, {"name": "good", **OK})
+
+    assert [(d.row, d.outcome) for d in made] == [("bad", "unavailable"), ("good", "delivered")]
+
+
+@pytest.mark.req("CF-1")
+def test_every_fault_of_an_entry_is_named_and_the_first_is_the_reason() -> None:
+    (made,) = decided(
+        {"type": "stdio", "mode": "shared", "command": "./x", "env": {"A": "${NO_SUCH}"}}
+    )
+
+    assert made.reason_code == "shared_stdio"
+    assert [hint.code for hint in made.hints[:2]] == ["relative_command", "placeholder_unresolved"]
+    assert made.hints[1].words == "There is no value for ${NO_SUCH}."
+
+
+@pytest.mark.req("CF-1")
+def test_every_wrong_field_is_named_at_once() -> None:
+    (made,) = decided({**WEB, "url": "nowhere", "headers": {"A B": "x"}, "mode": "never"})
+
+    assert made.reason
+    assert made.reason.words == (
+        "mode: Input should be 'auto', 'shared' or 'per_session'; "
+        "url: is not an http or https URL with a host; "
+        "headers: 'A B' cannot be the name of a header"
+    )
+
+
+@pytest.mark.req("CF-1", "EV-14")
+def test_a_second_entry_of_a_name_is_refused_in_a_row_of_its_own() -> None:
+    made = decided(OK, WEB, {**OK, "name": "a (2)"}, {**OK, "name": "a"})
+
+    assert [(d.row, d.name, d.reason_code) for d in made] == [
+        ("a", "a", ""),
+        ("a (3)", "a", "duplicate_name"),
+        ("a (2)", "a (2)", ""),
+        ("a (4)", "a", "duplicate_name"),
+    ]
+
+
+@pytest.mark.req("CF-2", "EV-14")
+@pytest.mark.parametrize("name", ["kandev", " kandev "])
+def test_an_old_kandev_entry_never_takes_the_row_of_the_built_in_server(name: str) -> None:
+    made = decided({**OK, "name": name}, {**OK, "name": "kandev (profile)"})
+
+    assert [(d.row, d.reason_code) for d in made] == [
+        ("kandev (profile) (2)", "reserved_name"),
+        ("kandev (profile)", ""),
+    ]
+
+
+@pytest.mark.req("CF-1")
+def test_a_profile_that_is_switched_off_filters_every_server() -> None:
+    made = decided(OK, {"name": "b"}, enabled=False)
+
+    assert [(d.outcome, d.reason_code) for d in made] == [("filtered", "profile_disabled")] * 2
+
+
+@pytest.mark.req("CF-1")
+@pytest.mark.parametrize(
+    ("policy", "reasons"),
+    [
+        (Policy(allow_stdio=False), ["transport_denied", "", ""]),
+        (Policy(allow_http=False), ["", "transport_denied", ""]),
+        (Policy(allow_streamable_http=False), ["", "", "transport_denied"]),
+        (Policy(denylist_servers=("local",)), ["policy_denied", "", ""]),
+        (Policy(allowlist_servers=("local",)), ["", "policy_denied", "policy_denied"]),
+        (
+            Policy(allowlist_servers=("local",), denylist_servers=("local", "web")),
+            ["", "policy_denied", "policy_denied"],
+        ),
+    ],
+)
+def test_a_policy_leaves_servers_out_by_transport_and_by_name(
+    policy: Policy, reasons: list[str]
+) -> None:
+    made = decided(
+        {**OK, "name": "local"},
+        {**WEB, "name": "web"},
+        {**WEB, "type": "streamable_http", "name": "stream"},
+        policy=policy,
+    )
+
+    assert [d.reason_code for d in made] == reasons
+    assert all(d.outcome == "filtered" for d in made if d.reason_code)
+
+
+@pytest.mark.req("CF-1")
+def test_a_policy_rewrites_urls_and_injects_variables_that_the_server_has_not() -> None:
+    policy = Policy(
+        url_rewrite={"https://h.test": "http://gateway.test:8080"},
+        env_injection={"HTTPS_PROXY": "p", "OWN": "theirs"},
+    )
+
+    local, remote = decided(
+        {**OK, "name": "local", "env": {"OWN": "mine"}}, {**WEB, "name": "web"}, policy=policy
+    )
+
+    assert local.server
+    assert remote.server
+    assert local.server.model_dump()["env"] == {"HTTPS_PROXY": "p", "OWN": "mine"}
+    assert remote.server.model_dump()["url"] == "http://gateway.test:8080/mcp"
+    assert remote.shown_target == "http://gateway.test:8080"
+
+
+@pytest.mark.req("CF-1", "CF-5")
+def test_placeholders_are_filled_in_everywhere_and_never_expanded_twice() -> None:
+    made = decided(
+        {
+            "type": "stdio",
+            "command": "${HERE}/" + PROGRAM,
+            "args": ("--token=${TOKEN}", "${NO_SUCH:-fallback}"),
+            "env": {"A": "${env:TOKEN}", "B": "${NESTED}"},
+        },
+        {
+            "name": "b",
+            "type": "http",
+            "url": "https://h.test/${TOKEN}",
+            "headers": {"H": "${TOKEN}"},
+        },
+        environ={**ENVIRON, "HERE": FOLDER, "NESTED": "${TOKEN}"},
+    )
+
+    local, remote = (d.server.model_dump() for d in made if d.server)
+    assert local["command"] == PYTHON
+    assert local["args"] == ("--token=filled-in", "fallback")
+    assert local["env"] == {"A": "filled-in", "B": "${TOKEN}"}
+    assert remote["url"] == "https://h.test/filled-in"
+    assert remote["headers"] == {"H": "filled-in"}
+
+
+@pytest.mark.req("CF-5")
+def test_values_are_taken_from_the_variables_that_codex_names() -> None:
+    entry = {**WEB, "headers_from": {"X-Key": "TOKEN"}, "bearer_from": "TOKEN"}
+    missing = {**OK, "name": "b", "env_from": {"TOKEN": "TOKEN", "OTHER": "NO_SUCH"}}
+
+    (given, lacking) = decided(entry, missing, format="codex")
+
+    assert given.server
+    assert given.server.model_dump()["headers"] == {
+        "X-Key": "filled-in",
+        "Authorization": "Bearer filled-in",
+    }
+    assert str(lacking.reason) == "There is no value for NO_SUCH."
+
+
+@pytest.mark.req("CF-1")
+@pytest.mark.parametrize(
+    ("entry", "code", "words"),
+    [
+        ({"type": "stdio", "command": "no-such-program"}, "command_not_found", ""),
+        ({"type": "stdio", "command": "/no/such/program"}, "command_not_found", ""),
+        ({"type": "stdio", "command": f"{PROGRAM} -m server"}, "command_line", ""),
+        ({**OK, "unused": {"timeout": 3}}, "unused_keys", "Not used: timeout."),
+        ({**OK, "unused": {"Env": {}}}, "unused_keys", "Not used: Env (meant as env?)."),
+        ({**OK, "url": "https://h.test"}, "unused_keys", "Not used: url."),
+        ({**WEB, "env": {"A": "1"}}, "unused_keys", "Not used: env."),
+    ],
+)
+def test_a_hint_says_what_may_matter_and_the_server_is_delivered(
+    entry: dict[str, Any], code: str, words: str
+) -> None:
+    (made,) = decided(entry)
+
+    assert made.outcome == "delivered"
+    assert [(hint.code, hint.words) for hint in made.hints] == [(code, words)]
+
+
+@pytest.mark.req("CF-1")
+def test_a_misspelt_key_is_named_with_the_one_that_was_meant() -> None:
+    (made,) = decided({"unused": {"ulr": "https://h.test"}})
+
+    assert made.reason_code == "missing_type"
+    assert str(made.hints[0]) == "Not used: ulr (meant as url?)."
+
+
+@pytest.mark.req("CF-1")
+def test_a_name_that_cannot_be_one_gets_a_row_all_the_same() -> None:
+    made = decided({**OK, "name": ""}, {**OK, "name": "n" * 300}, {**OK, "name": ""})
+
+    assert [d.row for d in made] == ["(unnamed)", "n" * 256, "(unnamed) (2)"]
+    assert [d.reason_code for d in made] == ["invalid_entry", "invalid_entry", "duplicate_name"]
+
+
+@pytest.mark.req("SA-1", "CF-5")
+def test_no_words_and_no_repr_hold_a_value() -> None:
+    secret = "planted-1234"
+    made = decided(
+        {
+            **OK,
+            "args": (secret, "${NO_SUCH}"),
+            "env": {"A": f"{secret}\0"},
+            "unused": {"k": secret},
+        },
+        {**WEB, "name": "b", "url": f"ftp://{secret}@h.test/{secret}", "headers": {"H": secret}},
+        {**WEB, "name": "c", "headers": {"H": f"{secret}\n"}},
+        {"name": "d", "type": "stdio", "command": f"./{secret}"},
+    )
+
+    for decision in made:
+        assert secret not in repr(decision)
+        assert secret not in f"{decision.reason} {decision.hints}"
+    assert os.sep not in made[3].shown_target
