@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -47,28 +48,38 @@ def demo() -> None:
 @click.argument("file", metavar="FILE")
 @click.option("--agent", metavar="NAME", help="A registered agent; any agent over ACP without it.")
 @click.option("--policy", metavar="POLICY", help="local, deny_all, or a JSON or TOML file.")
-@click.option("--client", metavar="CLIENT", help="Whose document FILE is, where nothing tells.")
+@click.option("--format", metavar="CLIENT", help="Whose document FILE is, where nothing tells.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 def plan(
-    file: str, agent: str | None, policy: str | None, client: str | None, as_json: bool
+    file: str,
+    agent: str | None,
+    policy: str | None,
+    format: str | None,  # noqa: A002 - the word of the option
+    as_json: bool,
 ) -> None:
     """Say which servers of a configuration FILE will reach an agent, and why the rest will not.
 
     FILE is the document of any common client: Claude, Cursor, Gemini, VS Code, Windsurf, opencode,
-    Codex, Zed, Jupyter AI or Kandev. Nothing is started and nothing contacted.
+    Codex, Zed, Jupyter AI or Kandev; - is the standard input. Nothing is started and nothing
+    contacted. Leaves with 0 whatever the decisions are, and with 1 when something cannot be read.
     """
-    from pathlib import Path
+    from kandev_nb import KandevError, plan
 
-    from kandev_nb import KandevError, plan, read_profile
-
+    # What a plan says it says once.
+    logging.getLogger("kandev_nb").addHandler(logging.NullHandler())
+    text = sys.stdin.read() if file == "-" else file
     try:
-        made = plan(read_profile(Path(file), format=client), policy, agent)
+        made = plan(text, policy, agent, format=format)
     except KandevError as error:
         raise click.ClickException(str(error)) from None
     if as_json:
         click.echo(json.dumps(made.to_json(), indent=2))
-    else:
-        Console(highlight=False, soft_wrap=True).print(str(made), markup=False)
+        for note in made.notes:
+            click.echo(note, err=True)
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    for line in str(made).splitlines():
+        console.print(_shown(line, console), markup=False)
 
 
 @main.command()

@@ -8,23 +8,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kandev_nb.agents.registry import find_agent
-from kandev_nb.attachment import reasons
+from kandev_nb.agents.registry import find_agent, registered_agents
 from kandev_nb.attachment.model import EvidenceKind
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.attachment.words import visible
 from kandev_nb.endpoint import bridge
 from kandev_nb.servers import (
+    FORMATS,
     Decision,
-    Note,
     Servers,
     Transports,
     built_in,
     deliver,
     deliver_built_in,
     read_policy,
+    read_profile,
 )
-from kandev_nb.session.launch import Policies, directory, environment, meant, text
+from kandev_nb.session.launch import Policies, directory, environment, meant, text, wrong
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,8 +51,8 @@ class Plan:
     As the last line of a cell it shows its table; ``frame`` has it for pandas.
     """
 
-    def __init__(self, agent: str, decisions: Iterable[Decision], notes: tuple[str, ...]) -> None:
-        self.agent = agent
+    def __init__(self, heading: str, decisions: Iterable[Decision], notes: tuple[str, ...]) -> None:
+        self.heading = heading
         self.notes = notes
         """What is to say of the profile and the policy as a whole."""
         self._decisions = tuple(decisions)
@@ -71,8 +71,7 @@ class Plan:
         return [{key: row[key] for key in row if key != "reason"} for row in self.rows]
 
     def __str__(self) -> str:
-        heading = f"MCP servers · planned for {self.agent}"
-        return "\n".join((heading, *_lines(self._decisions), *map(visible, self.notes)))
+        return "\n".join((self.heading, *_lines(self._decisions), *map(visible, self.notes)))
 
     __repr__ = __str__
 
@@ -82,6 +81,7 @@ def plan(
     policy: Policies | None = None,
     agent: str | None = None,
     *,
+    format: str | None = None,  # noqa: A002 - the word of read_profile
     env: Mapping[str, str] | None = None,
     cwd: str | Path | None = None,
 ) -> Plan:
@@ -95,54 +95,65 @@ def plan(
         profile: as ``servers=`` of :meth:`kandev_nb.Task.start`: a path, text, dict or models.
         policy: as there.
         agent: a registered agent's ID; without it, any agent that speaks ACP.
-        env: laid over this process's environment, from which placeholders get their values.
-        cwd: the folder that the session would work in.
+        format: whose document it is, where neither path nor content tells: one of
+            :data:`kandev_nb.servers.FORMATS`.
+        env: laid over this process's environment, from which placeholders get their values. That
+            of an input of VS Code's is given as ``input:ID``.
+        cwd: the folder that the session would work in; ``${workspaceFolder}`` of a document that
+            does not lie in a project itself.
 
     Raises:
         ConfigError: the profile or policy cannot be read, or the agent is not registered.
     """
     spec = None if agent is None else find_agent(text(agent, "agent="))
     given = {**(spec.env if spec else {}), **environment(env or {})}
-    decisions, notes = meant(profile, read_policy(policy), spec, given, directory(cwd))
+    if isinstance(policy, str) and policy in {known.id for known in registered_agents()}:
+        raise wrong(f"{policy!r} is an agent and no policy. Write agent={policy!r}.")
+    document = read_profile(profile, format=format)
+    decisions, notes = meant(document, read_policy(policy), spec, given, directory(cwd))
     transports = Transports(assumed=spec.likely_transports if spec else None)
     own = built_in(_LOOPBACK, _LOOPBACK, bridge.command(), {})
     rows = (deliver_built_in(own, transports), *deliver(decisions, transports))
-    return Plan(spec.title if spec else "any agent over ACP", rows, notes)
+    agent_title = spec.title if spec else "any agent over ACP"
+    heading = f"MCP servers · planned for {agent_title} · read as {FORMATS[document.format]}"
+    return Plan(heading, rows, notes)
 
 
 def _row(decision: Decision) -> dict[str, str]:
-    reason = decision.reason
     return {
         "server": decision.row,
         "transport": decision.transport,
         "target": decision.shown_target,
         "decision": _OUTCOMES[decision.outcome],
         "reason_code": decision.reason_code,
-        "reason": str(reason or ""),
-        "hint": " ".join((*_settled(reason), *map(_advice, decision.hints))),
+        "reason": str(decision.reason or ""),
+        "hint": " ".join(_hints(decision)),
     }
 
 
-def _settled(reason: Note | None) -> tuple[str, ...]:
-    return (reasons.settle(reason.code),) if reason else ()
-
-
-def _advice(hint: Note) -> str:
-    return f"{hint} {reasons.settle(hint.code)}"
+def _hints(decision: Decision) -> Iterator[str]:
+    """Yield what to do, each time with what exactly it is for."""
+    if reason := decision.reason:
+        yield f"{reason.words} {reason.advice}".strip()
+    for note in (*decision.hints, *filter(None, (decision.on_delivery,))):
+        yield f"{note} {note.advice}"
 
 
 def _lines(decisions: Iterable[Decision]) -> Iterator[str]:
-    """Yield two lines a server, and at the end what several of them rest on."""
+    """Yield a line a server, one for each thing to do, and last what the deliveries rest on."""
     rows = [(_row(decision), decision) for decision in decisions]
     widths = {key: max(len(visible(row[key])) for row, _ in rows) for key in _COLUMNS}
     footnotes: dict[str, None] = {}
     for row, decision in rows:
-        rests_on = [hint for hint in decision.hints if hint.code in _RESTS_ON]
-        footnotes |= dict.fromkeys(f"{_RESTS_ON[hint.code]}: {_advice(hint)}" for hint in rests_on)
+        rests_on = decision.on_delivery
         cells = [f"{visible(row[key]):<{widths[key]}}" for key in _COLUMNS]
-        words = (*(_RESTS_ON[hint.code] for hint in rests_on), visible(row["reason"]))
-        yield f"{_SHAPES[row['decision']]} {'  '.join(cells)}  {' '.join(words)}".rstrip()
-        advice = [_advice(hint) for hint in decision.hints if hint not in rests_on]
-        if to_do := " ".join((*_settled(decision.reason), *advice)):
-            yield f"    {visible(to_do)}"
+        words = " ".join(
+            filter(None, (_RESTS_ON[rests_on.code] if rests_on else "", row["reason"]))
+        )
+        yield f"{_SHAPES[row['decision']]} {'  '.join(cells)}  {visible(words)}".rstrip()
+        if decision.reason:
+            yield f"    {decision.reason.advice}"
+        yield from (visible(f"    {hint} {hint.advice}") for hint in decision.hints)
+        if rests_on:
+            footnotes[f"{_RESTS_ON[rests_on.code]}: {rests_on} {rests_on.advice}"] = None
     yield from footnotes

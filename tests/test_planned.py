@@ -1,6 +1,9 @@
 """What will reach which agent, seen before anything starts."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,15 +25,15 @@ DOCUMENT: Final[dict[str, Any]] = {
     }
 }
 TABLE: Final = """\
-MCP servers · planned for Scripted reference agent
+MCP servers · planned for Scripted reference agent · read as mcpServers JSON
 ◐ kandev            http   http://127.0.0.1       deliver      assumed
 ◐ files             stdio  sh                     deliver
 ◐ github            http   https://mcp.test:8443  deliver      assumed
 ○ off               stdio  sh                     filtered     The profile switches this server off.
-    Enable it in its entry.
+    Enable it in its document.
 ○ typo                                            unavailable  Nothing says how to reach the server.
-    Add a command, or a url and its type. Not used: ulr (meant as url?). Check their spelling; \
-keys of the client's own do no harm.
+    Add a command, or a url and its type.
+    Not used: ulr (meant as url?). Check their spelling.
 ○ kandev (profile)  stdio  sh                     filtered     The name kandev belongs to the \
 built-in server.
     Rename the server in the profile.
@@ -128,7 +131,8 @@ def test_the_command_prints_a_list_of_objects(document: Path) -> None:
         (["no-such-file.json"], "no-such-file.json"),
         (["{}", "--agent", "nobody"], "No agent 'nobody' is registered"),
         (["{}", "--policy", "denyall"], "deny_all"),
-        (["{}", "--client", "netscape"], "netscape"),
+        (["{}", "--format", "netscape"], "netscape"),
+        (["{}", "--policy", "scripted"], "is an agent and no policy"),
     ],
 )
 def test_the_command_says_what_it_cannot_read(
@@ -141,6 +145,30 @@ def test_the_command_says_what_it_cannot_read(
 
     assert result.exit_code == 1
     assert message in result.output
+
+
+@pytest.mark.req("CF-1")
+def test_the_command_reads_a_document_from_its_input_and_says_notes_aside() -> None:
+    arguments = ["plan", "-", "--json", "--format", "claude_code"]
+
+    result = CliRunner().invoke(main, arguments, input='{"mcpServer": {}}')
+
+    assert [row["server"] for row in json.loads(result.stdout)] == ["kandev"]
+    assert "key 'mcpServer' is not used (meant as mcpServers?)" in result.stderr
+
+
+@pytest.mark.req("CA-5")
+def test_the_command_writes_what_a_console_without_unicode_can_show(document: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kandev_nb.cli", "plan", str(document)],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "kandev (profile)" in done.stdout
 
 
 @pytest.mark.req("SA-1")

@@ -12,6 +12,7 @@ from kandev_nb.attachment import reasons, words
 from kandev_nb.attachment.model import (
     SCHEMA_VERSION,
     Attempt,
+    Evidence,
     EvidenceKind,
     History,
     ServerAttachment,
@@ -76,6 +77,7 @@ class Row(_Shown):
     transport: str = ""
     target: str = ""
     advice: Message | None = None
+    hints: tuple[Message, ...] = ()
     checklist: tuple[Check, ...] = ()
 
     @property
@@ -102,7 +104,7 @@ class View(_Shown):
 
     def to_rows(self) -> dict[str, Any]:
         """Return what the page needs for its rows, as plain JSON values; no checklists."""
-        return self.model_dump(mode="json", exclude={"rows": {"__all__": {"checklist"}}})
+        return self.model_dump(mode="json", exclude={"rows": {"__all__": {"checklist", "hints"}}})
 
     def __str__(self) -> str:
         return "\n".join(_text_lines(self))
@@ -181,6 +183,7 @@ def _row(attempt: Attempt, server: ServerAttachment) -> Row:
         transport=server.transport,
         target=server.target,
         advice=_advice(server),
+        hints=tuple(map(_explained, _hints(attempt, server))),
         checklist=tuple(_checklist(attempt, server)),
     )
 
@@ -207,7 +210,9 @@ def _is_disconnected(server: ServerAttachment) -> bool:
 
 
 def _details(attempt: Attempt, server: ServerAttachment) -> list[Message]:
-    details = [*_catalog_details(server), *_hints(attempt, server)]
+    details = _catalog_details(server)
+    keys = dict.fromkeys(f"hint.{hint.reason_code}" for hint in _hints(attempt, server))
+    details += [words.say(key) for key in keys]
     if server.original_name:
         details.append(words.say("detail.original_name", name=server.original_name))
     if calls := attempt.calls(server):
@@ -219,15 +224,15 @@ def _details(attempt: Attempt, server: ServerAttachment) -> list[Message]:
     return details
 
 
-def _hints(attempt: Attempt, server: ServerAttachment) -> list[Message]:
+def _hints(attempt: Attempt, server: ServerAttachment) -> list[Evidence]:
     """Return what was noted when the server was configured and delivered."""
-    codes = [
-        event.reason_code
+    return [
+        event
         for event in attempt.evidence
-        if event.server_name == server.name and event.kind in _HINTED
+        if event.server_name == server.name
+        and event.kind in _HINTED
+        and f"hint.{event.reason_code}" in words.ENGLISH
     ]
-    keys = dict.fromkeys(f"hint.{code}" for code in codes)
-    return [words.say(key) for key in keys if key in words.ENGLISH]
 
 
 def _catalog_details(server: ServerAttachment) -> list[Message]:
@@ -319,7 +324,7 @@ def _explain(row: Row) -> list[Message]:
         lines.append(row.summary)
     nothing = words.say("explain.nothing_proven")
     lines.append(words.say("explain.proven", facts=proven) if proven else nothing)
-    lines += _explained_hints(row)
+    lines += row.hints
     if row.status in _REASON_SHOWN:
         advice = row.advice
         return [*lines, words.say("explain.advice", settle=advice.text)] if advice else lines
@@ -336,12 +341,9 @@ def _explain(row: Row) -> list[Message]:
     return lines
 
 
-def _explained_hints(row: Row) -> list[Message]:
-    codes = [d.key.removeprefix("hint.") for d in row.details if d.key.startswith("hint.")]
-    return [
-        words.say("explain.hint", meaning=reasons.meaning(code), settle=reasons.settle(code))
-        for code in codes
-    ]
+def _explained(hint: Evidence) -> Message:
+    said = hint.summary or reasons.meaning(hint.reason_code)
+    return words.say("explain.hint", meaning=said, settle=reasons.settle(hint.reason_code))
 
 
 def _text_lines(view: View) -> list[str]:

@@ -40,11 +40,14 @@ class ReasonCode(StrEnum):
     BRIDGED = "bridged"
     COMMAND_LINE = "command_line"
     COMMAND_NOT_FOUND = "command_not_found"
+    ENV_INJECTED = "env_injected"
+    KEYS_NOT_PASSED_ON = "keys_not_passed_on"
     PLACEHOLDER_EMPTIED = "placeholder_emptied"
     PLACEHOLDER_KEPT = "placeholder_kept"
     TRANSPORT_ASSUMED = "transport_assumed"
     TRANSPORT_UNCONFIRMED = "transport_unconfirmed"
     UNUSED_KEYS = "unused_keys"
+    URL_REWRITTEN = "url_rewritten"
 
     AGENT_REPORTED_FAILURE = "agent_reported_failure"
     CONNECTION_REFUSED = "connection_refused"
@@ -89,7 +92,7 @@ REASONS: Final[dict[str, Reason]] = {
     ),
     ReasonCode.DISABLED: Reason(
         "The profile switches this server off.",
-        "Enable it in its entry.",
+        "Enable it in its document.",
     ),
     ReasonCode.DUPLICATE_NAME: Reason(
         "Another server of the profile has this name.",
@@ -121,7 +124,8 @@ REASONS: Final[dict[str, Reason]] = {
     ),
     ReasonCode.PLACEHOLDER_UNRESOLVED: Reason(
         "A placeholder of the entry has no value.",
-        "Set the variable where the agent runs, or pass it with env=.",
+        "Set the variable in the kernel's environment, or pass it with env=; a placeholder that "
+        "is not filled in here has to be written out.",
     ),
     ReasonCode.POLICY_DENIED: Reason(
         "The policy does not admit a server of this name.",
@@ -150,7 +154,7 @@ REASONS: Final[dict[str, Reason]] = {
     ),
     ReasonCode.TRANSPORT_DENIED: Reason(
         "The policy does not admit this transport.",
-        "Allow the transport in the policy, or give the server over another one.",
+        "Allow the transport in the policy.",
     ),
     ReasonCode.UNKNOWN_TRANSPORT: Reason(
         "The type of the entry is no transport that is known.",
@@ -166,11 +170,11 @@ REASONS: Final[dict[str, Reason]] = {
     ),
     ReasonCode.PLACEHOLDER_EMPTIED: Reason(
         "A placeholder without a value was replaced by nothing, as its client does.",
-        "Set the variable where the agent runs, or pass it with env=.",
+        "Set the variable in the kernel's environment, or pass it with env=.",
     ),
     ReasonCode.PLACEHOLDER_KEPT: Reason(
         "A $NAME without a value was left as it is, as its client does.",
-        "Set the variable where the agent runs, if it was meant as one.",
+        "Set the variable in the kernel's environment, if it was meant as one.",
     ),
     ReasonCode.TRANSPORT_ASSUMED: Reason(
         "The registry says what the agent takes; the agent itself has not.",
@@ -182,7 +186,19 @@ REASONS: Final[dict[str, Reason]] = {
     ),
     ReasonCode.UNUSED_KEYS: Reason(
         "The entry has keys that are not used here.",
-        "Check their spelling; keys of the client's own do no harm.",
+        "Check their spelling.",
+    ),
+    ReasonCode.KEYS_NOT_PASSED_ON: Reason(
+        "The entry has keys that its own client applies, and that no agent is told of.",
+        "The server runs without them: say the same with its command, args, env, url or headers.",
+    ),
+    ReasonCode.ENV_INJECTED: Reason(
+        "The policy adds variables to the server's environment.",
+        "Nothing needs to be done; a variable of the server's own stands before it.",
+    ),
+    ReasonCode.URL_REWRITTEN: Reason(
+        "The policy puts another URL in the place of the server's own.",
+        "Nothing needs to be done; the target that is shown is the one that is contacted.",
     ),
     ReasonCode.AGENT_REPORTED_FAILURE: Reason(
         "The agent reports that it could not attach this server.",

@@ -15,9 +15,10 @@ from kandev_nb.servers.delivery import (
 )
 from kandev_nb.servers.documents import FORMATS
 from kandev_nb.servers.entry import Entry, Profile
+from kandev_nb.servers.notes import Note
 from kandev_nb.servers.policy import PRESETS, Policy, read_policy
 from kandev_nb.servers.profile import Servers, read_profile
-from kandev_nb.servers.resolution import Decision, Note, resolve
+from kandev_nb.servers.resolution import Decision, resolve
 from kandev_nb.servers.server import (
     HttpServer,
     Server,

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from kandev_nb.attachment.display import BUILT_IN
 from kandev_nb.attachment.model import EvidenceKind
 from kandev_nb.attachment.reasons import ReasonCode
-from kandev_nb.servers.resolution import Decision, Note
+from kandev_nb.servers.notes import Note
+from kandev_nb.servers.resolution import Decision
 from kandev_nb.servers.server import HttpServer, Server, SseServer, StdioServer
 
 _UNSUPPORTED = {"http": ReasonCode.HTTP_UNSUPPORTED, "sse": ReasonCode.SSE_UNSUPPORTED}
@@ -41,7 +42,7 @@ def built_in(
     return (
         _own(HttpServer(name=BUILT_IN, url=url), url),
         _own(SseServer(name=BUILT_IN, url=sse_url), sse_url),
-        _with_hint(
+        _resting_on(
             _own(StdioServer(name=BUILT_IN, command=command, args=tuple(args), env=env), command),
             ReasonCode.BRIDGED,
         ),
@@ -108,17 +109,17 @@ def _delivered(decision: Decision, transports: Transports) -> Decision:
     if transport == "stdio" or transport in (transports.advertised or ()):
         return decision
     if transports == Transports():
-        return _with_hint(decision, ReasonCode.TRANSPORT_UNCONFIRMED)
+        return _resting_on(decision, ReasonCode.TRANSPORT_UNCONFIRMED)
     if transport in (transports.assumed or ()):
-        return _with_hint(decision, ReasonCode.TRANSPORT_ASSUMED)
+        return _resting_on(decision, ReasonCode.TRANSPORT_ASSUMED)
     if transports.advertised is None:
-        decision = _with_hint(decision, ReasonCode.TRANSPORT_ASSUMED)
+        decision = _resting_on(decision, ReasonCode.TRANSPORT_ASSUMED)
     reason = Note(_UNSUPPORTED[transport])
     return replace(decision, outcome=EvidenceKind.FILTERED, reason=reason, server=None)
 
 
-def _with_hint(decision: Decision, code: ReasonCode) -> Decision:
-    return replace(decision, hints=(*decision.hints, Note(code)))
+def _resting_on(decision: Decision, code: ReasonCode) -> Decision:
+    return replace(decision, on_delivery=Note(code))
 
 
 def _pairs(values: Iterable[tuple[str, str]]) -> list[dict[str, str]]:

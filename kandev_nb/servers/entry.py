@@ -29,6 +29,8 @@ class Entry(BaseModel):
     type: str = ""
     mode: str = "auto"
     disabled: bool = False
+    disabled_by: str = ""
+    """What of the document switches it off, where that is not its own entry."""
     command: str = Field(default="", repr=False)
     args: tuple[str, ...] = Field(default=(), repr=False)
     env: Mapping[str, str] = Field(default_factory=dict, repr=False)

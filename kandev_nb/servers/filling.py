@@ -1,21 +1,24 @@
 """One entry with its placeholders filled in and the policy applied: what would be delivered."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kandev_nb.attachment.sanitize import url_secrets
 from kandev_nb.servers import secrets
+from kandev_nb.servers.documents import FORMATS
 from kandev_nb.servers.entry import Entry
 from kandev_nb.servers.placeholders import Surroundings, fill
 from kandev_nb.servers.policy import Policy
+
+_NOT_READ: Final = ("file", "command", "config", "extensionInstallFolder")
 
 
 class Filling(NamedTuple):
     """The values of one entry.
 
-    ``missing`` are the placeholders without a value, ``incomplete`` the fields that they are in;
-    ``emptied`` those that the client replaces by nothing, ``kept`` fields with a ``$NAME`` that it
-    leaves alone.
+    ``missing`` says of each placeholder without a value why it has none, ``incomplete`` names the
+    fields that they are in; ``emptied`` are those that the client replaces by nothing, ``kept`` the
+    fields with a ``$NAME`` that it leaves alone, ``injected`` the variables of the policy's.
     """
 
     command: str
@@ -27,6 +30,8 @@ class Filling(NamedTuple):
     incomplete: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    injected: tuple[str, ...] = ()
+    is_rewritten: bool = False
 
     def secrets(self) -> Iterator[str]:
         """Yield what of it must never be shown."""
@@ -44,32 +49,43 @@ def fill_entry(entry: Entry, format: str, surroundings: Surroundings, policy: Po
     headers = pen.fill_all("headers", entry.headers) | pen.take_all(entry.headers_from)
     if entry.bearer_from:
         headers["Authorization"] = f"Bearer {pen.take(entry.bearer_from)}"
+    command, url = pen.fill("command", entry.command), pen.fill("url", entry.url).strip()
+    pen.format = _PLAIN
+    rewritten = pen.fill("url", target) if (target := policy.rewrite(url)) != url else url
+    added = policy.env_injection if entry.type == "stdio" else {}
+    injected = {name: value for name, value in added.items() if name not in env}
     return Filling(
-        command=pen.fill("command", entry.command),
+        command=command,
         args=args,
-        env=policy.inject(env) if entry.type == "stdio" else env,
-        url=policy.rewrite(pen.fill("url", entry.url)),
+        env=pen.fill_all("env", injected) | env,
+        url=rewritten,
         headers=headers,
         missing=tuple(dict.fromkeys(pen.missing)),
         incomplete=tuple(pen.incomplete),
         emptied=tuple(dict.fromkeys(pen.emptied)),
         kept=tuple(pen.kept),
+        injected=tuple(injected),
+        is_rewritten=rewritten != url,
     )
+
+
+_PLAIN: Final = "mcp_servers"
+"""How placeholders of a policy are written."""
 
 
 class _Pen:
     """Fills in one text after the other and remembers what it could not."""
 
     def __init__(self, format: str, surroundings: Surroundings) -> None:  # noqa: A002
-        self._format, self._surroundings = format, surroundings
+        self.format, self._surroundings = format, surroundings
         self.missing: list[str] = []
         self.incomplete: list[str] = []
         self.emptied: list[str] = []
         self.kept: list[str] = []
 
     def fill(self, field: str, text: str) -> str:
-        filled = fill(text, self._format, self._surroundings)
-        self.missing += filled.missing
+        filled = fill(text, self.format, self._surroundings)
+        self.missing += [self._why(reference) for reference in filled.missing]
         self.emptied += filled.emptied
         if filled.kept:
             # Not by its text: what only looks like a placeholder may be part of a password.
@@ -88,8 +104,23 @@ class _Pen:
     def take(self, variable: str) -> str:
         value = self._surroundings.environ.get(variable)
         if value is None:
-            self.missing.append(variable)
+            self.missing.append(f"There is no value for {variable}.")
         return value or ""
 
     def take_all(self, variables: Mapping[str, str]) -> dict[str, str]:
-        return {name: self.take(variable) for name, variable in variables.items()}
+        """Return the values of those that are set; the client leaves out the others."""
+        environ = self._surroundings.environ
+        self.emptied += [variable for variable in variables.values() if variable not in environ]
+        return {name: environ[taken] for name, taken in variables.items() if taken in environ}
+
+    def _why(self, reference: str) -> str:
+        """Say why a placeholder has no value."""
+        inner = reference.strip("${}")
+        kind, _, name = inner.partition(":")
+        if kind == "input":
+            return f"There is no value for {reference}: give it one with env={{{inner!r}: …}}."
+        if kind in _NOT_READ or (kind == "workspaceFolder" and name):
+            return f"{reference} is not read here."
+        if (name if kind == "env" else inner) in self._surroundings.environ:
+            return f"{FORMATS[self.format]} does not fill in {reference}."
+        return f"There is no value for {reference}."

@@ -5,12 +5,12 @@ by the name of a preset, as JSON or TOML text, or as the path of a file; each be
 :class:`Policy`, or an error that names everything that is wrong with it.
 """
 
-import difflib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import (
     BaseModel,
@@ -28,6 +28,7 @@ from kandev_nb.errors import ConfigError
 from kandev_nb.servers.documents.text import SyntaxFault, parse_json, parse_toml, repeated
 from kandev_nb.servers.secrets import in_values
 from kandev_nb.servers.server import is_network_url
+from kandev_nb.servers.spelling import meant
 
 _FILE_BYTES: Final = 1024 * 1024
 _SHOWN: Final = 80
@@ -41,8 +42,17 @@ _WAY_OUT: Final = (
 class Policy(BaseModel):
     """What the executor allows: transports and names, and what it changes in the rest.
 
-    ``url_rewrite`` maps URLs, or the starts of URLs, to what stands in their place;
-    ``env_injection`` adds variables to each server that the agent starts itself.
+    ``allow_http`` is about servers whose profile calls them ``http`` and
+    ``allow_streamable_http`` about those that it calls ``streamable_http``: the transport is one,
+    so that a policy that is to keep it out says both. ``allowlist_servers``, where it is not empty,
+    admits the names in it and no others, also where ``denylist_servers`` has them.
+
+    ``url_rewrite`` maps URLs, or the starts of URLs up to the end of a part, to what stands in
+    their place; user, password and the transport's own port are left out of the comparison.
+    ``env_injection`` adds variables to each server that the agent starts itself; one that its entry
+    sets stays. The values of both may hold placeholders such as ``${HOST}``.
+
+    The built-in server is not the profile's: no policy is asked about it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -85,9 +95,17 @@ class Policy(BaseModel):
         """Tell whether a server of this type may be delivered; a type that is not known may not."""
         return bool(getattr(self, f"allow_{type}", False))
 
-    def conflicts(self) -> tuple[str, ...]:
-        """Return the names that are on both lists, sorted: the allowlist wins."""
-        return tuple(sorted({*self.allowlist_servers} & {*self.denylist_servers}))
+    def notes(self, names: Collection[str]) -> tuple[str, ...]:
+        """Return what is to say of the lists, for servers of these names."""
+        listed = dict.fromkeys((*self.allowlist_servers, *self.denylist_servers))
+        both = {*self.allowlist_servers} & {*self.denylist_servers}
+        twice = (f"The policy allows and denies {name!r}: it is allowed." for name in sorted(both))
+        without = (
+            f"The policy names {name!r}, which no server of the profile has{_meant(name, names)}."
+            for name in listed
+            if name not in names
+        )
+        return (*twice, *without)
 
     def rewrite(self, url: str) -> str:
         """Return what stands in place of ``url``.
@@ -95,21 +113,17 @@ class Policy(BaseModel):
         A rule for exactly this URL wins; else the longest one that is a start of it and ends where
         a part of the URL does.
         """
-        if url in self.url_rewrite:
-            return self.url_rewrite[url]
-        starts = [start for start in self.url_rewrite if _is_start(start, url)]
+        rules = {_comparable(start): target for start, target in self.url_rewrite.items()}
+        plain = _comparable(url)
+        starts = [start for start in rules if start == plain or _is_start(start, plain)]
         if not starts:
             return url
         start = max(starts, key=len)
-        target, rest = self.url_rewrite[start], url[len(start) :]
+        target, rest = rules[start], plain[len(start) :]
         if start.endswith("/"):
             # What follows must not become part of another name, as in http://host + 1.test/.
             target = target.removesuffix("/") + "/"
         return target.removesuffix("/") + rest if rest.startswith("/") else target + rest
-
-    def inject(self, env: Mapping[str, str]) -> dict[str, str]:
-        """Return ``env`` with the injected variables; what the server sets itself wins."""
-        return {**self.env_injection, **env}
 
     def secrets(self) -> Iterator[str]:
         """Yield the values that must never be shown (SA-2)."""
@@ -263,8 +277,25 @@ def _env_faults(given: object) -> Iterator[str]:
     for at, (name, value) in enumerate(given.items(), 1):
         if not isinstance(name, str) or not name or "=" in name or "\0" in name:
             yield f"env_injection: name {at} is empty, or no text, or holds = or NUL"
-        elif not isinstance(value, str) or "\0" in value:
-            yield f"env_injection.{name}: must be text without NUL"
+        elif not isinstance(value, str):
+            yield f"env_injection.{name}: must be text"
+        elif "\0" in value:
+            yield f"env_injection.{name}: holds a NUL character"
+
+
+def _comparable(url: str) -> str:
+    """Return a URL without what does not tell it from another (RFC 3986, section 6.2)."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return url
+    if not parts.hostname:
+        return url
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    own = {"http": 80, "https": 443}.get(parts.scheme)
+    authority = host if port in (None, own) else f"{host}:{port}"
+    return urlunsplit(parts._replace(netloc=authority))
 
 
 def _is_start(start: str, url: str) -> bool:
@@ -276,8 +307,8 @@ def _quoted(text: str) -> str:
 
 
 def _meant(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word[:_SHOWN], known, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    found = meant(word, known)
+    return f" (did you mean {found!r}?)" if found else ""
 
 
 def _refused(what: str, way_out: str = _WAY_OUT) -> ConfigError:

@@ -10,7 +10,7 @@ from kandev_nb.servers.documents import read_document
 from kandev_nb.servers.entry import Entry, Profile
 from kandev_nb.servers.server import ServerModel
 
-Servers = Profile | Path | str | Mapping[str, Any] | Iterable[ServerModel]
+Servers = Profile | Path | str | Mapping[str, Any] | ServerModel | Iterable[ServerModel]
 """A profile, a path, the text of a document or the dict in it, or server models."""
 
 
@@ -30,13 +30,21 @@ def read_profile(servers: Servers | None, *, format: str | None = None) -> Profi
         return Profile()
     if isinstance(servers, Profile):
         return servers
+    if isinstance(servers, ServerModel):
+        return read_profile([servers])
     if isinstance(servers, str | Path | Mapping):
         return read_document(servers, format=format)
     models = tuple(servers) if isinstance(servers, Iterable) else (servers,)
     if not all(isinstance(model, ServerModel) for model in models):
         raise ConfigError(
-            f"servers= cannot be read: it is of the type {type(servers).__name__}. Give a dict of "
-            "name to entry, the path or text of a configuration document, or server models.",
+            f"servers= cannot be read: {_what(models)}. Give a dict of name to entry, the path or "
+            "text of a configuration document, or a list of server models.",
             reason_code=ReasonCode.INVALID_PROFILE,
         )
     return Profile(entries=tuple(Entry(**model.model_dump()) for model in models))
+
+
+def _what(given: tuple[object, ...]) -> str:
+    """Name the first that is no server model."""
+    at, wrong = next((n, each) for n, each in enumerate(given) if not isinstance(each, ServerModel))
+    return f"its member {at} is of the type {type(wrong).__name__}"

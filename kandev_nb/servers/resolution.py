@@ -5,40 +5,31 @@ perhaps with hints. A fault of one entry never hides another's, and one decision
 of its entry, the first as its reason. Words name fields and variables, never a value.
 """
 
-import difflib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from kandev_nb.attachment import limits, reasons
+from kandev_nb.attachment import limits
 from kandev_nb.attachment.display import BUILT_IN
 from kandev_nb.attachment.model import EvidenceKind
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.attachment.sanitize import sanitize_target
 from kandev_nb.servers.entry import Entry, Profile
 from kandev_nb.servers.filling import Filling, fill_entry
+from kandev_nb.servers.notes import Note
 from kandev_nb.servers.placeholders import Surroundings
 from kandev_nb.servers.policy import Policy
 from kandev_nb.servers.server import TRANSPORTS, Server
+from kandev_nb.servers.spelling import meant
+from kandev_nb.servers.unused import notes_on_unused
 
 _SERVER: Final[TypeAdapter[Server]] = TypeAdapter(Server)
-_KEYS: Final = ("args", "command", "disabled", "enabled", "env", "headers", "mode", "type", "url")
-
-
-class Note(NamedTuple):
-    """A reason or a hint: its code and, where that does not tell enough, what exactly."""
-
-    code: ReasonCode
-    words: str = ""
-
-    def __str__(self) -> str:
-        return self.words or reasons.meaning(self.code)
 
 
 @dataclass(frozen=True)
@@ -53,6 +44,8 @@ class Decision:
     outcome: EvidenceKind = EvidenceKind.DELIVERED
     reason: Note | None = None
     hints: tuple[Note, ...] = ()
+    on_delivery: Note | None = None
+    """What the delivery rests on, or how it is made, beside the hints."""
     server: Server | None = field(default=None, repr=False)
     """What the agent is given; there for every server that can be delivered."""
     secrets: tuple[str, ...] = field(default=(), repr=False)
@@ -87,43 +80,70 @@ def resolve(
     ``environ`` is where placeholders get their values and commands are looked for, and ``cwd`` the
     folder that the session works in.
     """
-    surroundings = Surroundings(environ, cwd, profile.inputs)
-    decisions: list[Decision] = []
-    for entry, row in zip(profile.entries, row_names(profile.entries), strict=True):
-        filled = fill_entry(entry, profile.format, surroundings, policy)
-        is_repeated = any(entry.name == decision.name for decision in decisions)
-        hints = _hints(entry, filled, environ)
-        left_out = tuple(_left_out(entry, profile, policy))
-        faults = () if left_out else tuple(_faults(entry, filled, is_repeated))
-        server, faults = (None, faults) if left_out or faults else _server(entry, filled)
-        reason, *more = *left_out, *faults, None
-        decisions.append(
-            Decision(
-                name=entry.name,
-                row=row,
-                transport=entry.type,
-                target=filled.command or filled.url,
-                outcome=_outcome(left_out, faults),
-                reason=reason,
-                hints=(*filter(None, more), *hints),
-                server=server,
-                secrets=tuple(filled.secrets()),
-            )
-        )
-    return tuple(decisions)
+    surroundings = Surroundings(environ, _workspace(profile, cwd), profile.inputs)
+    # Of several entries of one name the last counts, as in any JSON that is read.
+    last = {entry.name: at for at, entry in enumerate(profile.entries)}
+    rows = enumerate(zip(profile.entries, row_names(profile.entries), strict=True))
+    return tuple(
+        _decide(entry, row, profile, policy, surroundings, is_repeated=last[entry.name] != at)
+        for at, (entry, row) in rows
+    )
+
+
+def _decide(
+    entry: Entry,
+    row: str,
+    profile: Profile,
+    policy: Policy,
+    surroundings: Surroundings,
+    *,
+    is_repeated: bool,
+) -> Decision:
+    filled = fill_entry(entry, profile.format, surroundings, policy)
+    left_out = tuple(_left_out(entry, profile, policy))
+    faults = () if left_out else tuple(_faults(entry, filled, is_repeated))
+    server, faults = (None, faults) if left_out or faults else _server(entry, filled)
+    reason, *more = *left_out, *faults, None
+    return Decision(
+        name=entry.name,
+        row=row,
+        transport=entry.type,
+        target=filled.command or filled.url,
+        outcome=_outcome(left_out, faults),
+        reason=reason,
+        hints=(*filter(None, more), *_hints(entry, filled, surroundings.environ)),
+        server=server,
+        secrets=tuple(filled.secrets()),
+    )
 
 
 def row_names(entries: Iterable[Entry]) -> tuple[str, ...]:
-    """Return the name of each entry's row: never that of another server (EV-14)."""
-    names = [limits.cut_utf8(entry.name, limits.NAME_BYTES) or "(unnamed)" for entry in entries]
+    """Return the name of each entry's row: never that of another server (EV-14).
+
+    Of several entries of one name the last has it.
+    """
+    entries = tuple(entries)
+    names = [_row_name(entry) for entry in entries]
     taken, rows = {BUILT_IN, *names}, list[str]()
-    for name in names:
+    for at, name in enumerate(names):
         row = f"{BUILT_IN} (profile)" if name.strip() == BUILT_IN else name
-        if row in rows or (row != name and row in taken):
+        if name in names[at + 1 :] or (row != name and row in taken):
             row = next(free for n in count(2) if (free := f"{row} ({n})") not in taken)
         taken.add(row)
         rows.append(row)
     return tuple(rows)
+
+
+def _row_name(entry: Entry) -> str:
+    return limits.cut_utf8(entry.name, limits.NAME_BYTES) if entry.name.strip() else "(unnamed)"
+
+
+def _workspace(profile: Profile, cwd: Path) -> Path:
+    """Return the folder that a document calls the workspace: the project that it lies in."""
+    if profile.path is None or profile.path.parent.name not in (".cursor", ".vscode"):
+        return cwd
+    project = profile.path.absolute().parent.parent
+    return cwd if project == Path.home() else project
 
 
 def _outcome(left_out: tuple[Note, ...], faults: tuple[Note, ...]) -> EvidenceKind:
@@ -139,7 +159,8 @@ def _left_out(entry: Entry, profile: Profile, policy: Policy) -> Iterator[Note]:
     if not profile.enabled:
         yield Note(ReasonCode.PROFILE_DISABLED)
     if entry.disabled:
-        yield Note(ReasonCode.DISABLED)
+        words = f"{entry.disabled_by} of the document leaves it out." if entry.disabled_by else ""
+        yield Note(ReasonCode.DISABLED, words)
     if not policy.permits_name(entry.name):
         yield Note(ReasonCode.POLICY_DENIED)
     if entry.type in TRANSPORTS and not policy.permits_transport(entry.type):
@@ -155,16 +176,18 @@ def _faults(entry: Entry, filled: Filling, is_repeated: bool) -> Iterator[Note]:
     if entry.faults:
         yield Note(ReasonCode.INVALID_ENTRY, "; ".join(entry.faults))
     elif not entry.type:
-        yield Note(ReasonCode.MISSING_TYPE)
+        words = "It has a url and no type: is it http or sse?" if entry.url else ""
+        yield Note(ReasonCode.MISSING_TYPE, words)
     elif entry.type not in TRANSPORTS:
-        yield Note(ReasonCode.UNKNOWN_TRANSPORT)
+        like = meant(entry.type, TRANSPORTS)
+        words = f"Its type is no transport that is known; was {like} meant?" if like else ""
+        yield Note(ReasonCode.UNKNOWN_TRANSPORT, words)
     elif entry.type == "stdio":
         yield from _stdio_faults(entry, filled)
     elif not filled.url.strip() and "url" not in filled.incomplete:
         yield Note(ReasonCode.MISSING_URL)
     if filled.missing:
-        missing = ", ".join(filled.missing)
-        yield Note(ReasonCode.PLACEHOLDER_UNRESOLVED, f"There is no value for {missing}.")
+        yield Note(ReasonCode.PLACEHOLDER_UNRESOLVED, " ".join(filled.missing))
 
 
 def _stdio_faults(entry: Entry, filled: Filling) -> Iterator[Note]:
@@ -174,13 +197,17 @@ def _stdio_faults(entry: Entry, filled: Filling) -> Iterator[Note]:
         return
     if not filled.command.strip():
         yield Note(ReasonCode.MISSING_COMMAND)
+    elif filled.command.startswith("~"):
+        words = "The command begins with ~, for which an agent puts no home folder."
+        yield Note(ReasonCode.RELATIVE_COMMAND, words)
     elif _is_relative(filled.command):
         yield Note(ReasonCode.RELATIVE_COMMAND)
 
 
 def _is_relative(command: str) -> bool:
     """Tell whether a command is a path from where the agent runs, and no name on the PATH."""
-    return os.sep in command.split()[0] and not Path(command).is_absolute()
+    first = command.split()[0]
+    return (os.sep in first or first.startswith("~")) and not Path(command).is_absolute()
 
 
 def _server(entry: Entry, filled: Filling) -> tuple[Server | None, tuple[Note, ...]]:
@@ -199,16 +226,19 @@ def _server(entry: Entry, filled: Filling) -> tuple[Server | None, tuple[Note, .
 
 def _words(detail: Any) -> str:
     place = ".".join(str(part) for part in detail["loc"][1:])
-    return f"{place}: {detail['msg'].removeprefix('Value error, ')}"
+    message = detail["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    return f"{place}: {message}"
 
 
 def _hints(entry: Entry, filled: Filling, environ: Mapping[str, str]) -> tuple[Note, ...]:
     """Return what may matter about a server that can work all the same."""
     notes = [
-        _command_hint(filled.command, environ) if entry.type == "stdio" else None,
+        _command_hint(filled, environ) if entry.type == "stdio" else None,
+        *notes_on_unused(entry),
         _named(ReasonCode.PLACEHOLDER_EMPTIED, "Replaced by nothing", filled.emptied),
         _named(ReasonCode.PLACEHOLDER_KEPT, "Left as it is, though it holds a $NAME", filled.kept),
-        _named(ReasonCode.UNUSED_KEYS, "Not used", tuple(_unused(entry))),
+        _named(ReasonCode.ENV_INJECTED, "Added by the policy", filled.injected),
+        Note(ReasonCode.URL_REWRITTEN) if filled.is_rewritten else None,
     ]
     return tuple(filter(None, notes))
 
@@ -217,21 +247,13 @@ def _named(code: ReasonCode, words: str, names: tuple[str, ...]) -> Note | None:
     return Note(code, f"{words}: {', '.join(names)}.") if names else None
 
 
-def _command_hint(command: str, environ: Mapping[str, str]) -> Note | None:
+def _command_hint(filled: Filling, environ: Mapping[str, str]) -> Note | None:
     """Say when the command is not found here; the agent's own PATH may differ."""
-    path = environ.get("PATH", os.defpath)
+    command, path = filled.command, filled.env.get("PATH") or environ.get("PATH", os.defpath)
     if not command.strip() or _is_relative(command) or shutil.which(command, path=path):
         return None
     first, *rest = command.split()
     if rest and shutil.which(first, path=path):
         return Note(ReasonCode.COMMAND_LINE)
-    return Note(ReasonCode.COMMAND_NOT_FOUND)
-
-
-def _unused(entry: Entry) -> Iterator[str]:
-    """Yield the keys that are not used, each with the key that was perhaps meant."""
-    for key in entry.unused:
-        meant = difflib.get_close_matches(key, _KEYS, n=1)
-        yield f"{key} (meant as {meant[0]}?)" if meant else key
-    others = ("url", "headers") if entry.type == "stdio" else ("command", "args", "env")
-    yield from (key for key in others if entry.type in TRANSPORTS and getattr(entry, key))
+    words = "The command is no file that can be executed." if Path(command).exists() else ""
+    return Note(ReasonCode.COMMAND_NOT_FOUND, words if Path(command).is_absolute() else "")

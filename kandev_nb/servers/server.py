@@ -34,7 +34,7 @@ def _word(text: str) -> str:
 
 def _network_url(url: str) -> str:
     if not is_network_url(url):
-        raise ValueError("is not an http or https URL with a host")
+        raise ValueError("must begin with http:// or https:// and have a host")
     return url
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from kandev_nb.attachment import Attempt, Evidence, EvidenceKind, Provenance, ReasonCode
 from kandev_nb.attachment.model import utc_now
+from kandev_nb.attachment.reasons import meaning
 from kandev_nb.ledger import Ledger
-from kandev_nb.servers import Decision
+from kandev_nb.servers import Decision, Note
 from kandev_nb.session.attribution import Refusal
 
 
@@ -24,25 +25,20 @@ class AttemptRecorder:
         ledger.start(attempt)
 
     def configured(self, decision: Decision, source: str) -> None:
-        """The server is part of what was meant."""
-        self._tell(
-            EvidenceKind.CONFIGURED,
-            server_name=decision.row,
-            source=source,
-            transport=decision.transport,
-            target=decision.target,
-            original_name=decision.name if decision.name != decision.row else "",
-            reason_code=decision.hints[0].code if decision.hints else "",
-        )
+        """The server is part of what was meant; each hint about it is a fact of its own."""
+        facts = {
+            "server_name": decision.row,
+            "source": source,
+            "transport": decision.transport,
+            "target": decision.target,
+            "original_name": decision.name if decision.name != decision.row else "",
+        }
+        for hint in decision.hints or (None,):
+            self._tell(EvidenceKind.CONFIGURED, **facts, **_said(hint))
 
     def left_out(self, decision: Decision) -> None:
         """The server will not reach the agent, for the decision's reason."""
-        self._tell(
-            decision.outcome,
-            server_name=decision.row,
-            reason_code=decision.reason_code,
-            summary=decision.reason.words if decision.reason else "",
-        )
+        self._tell(decision.outcome, server_name=decision.row, **_said(decision.reason))
 
     def delivered_all(self, decisions: Iterable[Decision]) -> None:
         """The session request with these servers has been written to the agent."""
@@ -53,7 +49,8 @@ class AttemptRecorder:
                 EvidenceKind.DELIVERED,
                 server_name=decision.row,
                 transport=decision.wire_transport,
-                reason_code=decision.hints[-1].code if decision.hints else "",
+                target=decision.target,
+                **_said(decision.on_delivery),
             )
 
     def accepted(self, acp_session_id: str) -> None:
@@ -66,7 +63,8 @@ class AttemptRecorder:
             EvidenceKind.EXPLICIT_ERROR,
             server_name=refusal.server,
             reason_code=ReasonCode.AGENT_REPORTED_FAILURE,
-            summary=refusal.words,
+            # What was said of it before must not stand as the reason.
+            summary=refusal.words or meaning(ReasonCode.AGENT_REPORTED_FAILURE),
         )
 
     def failed(self, reason_code: str, summary: str, said_by: Provenance) -> None:
@@ -88,3 +86,7 @@ class AttemptRecorder:
                 attachment_attempt_id=self.attempt_id, kind=kind, occurred_at=utc_now(), **facts
             )
         )
+
+
+def _said(note: Note | None) -> dict[str, str]:
+    return {} if note is None else {"reason_code": note.code, "summary": str(note)}

@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from kandev_nb.agents.registry import AgentSpec, find_agent
-from kandev_nb.attachment.model import EvidenceKind
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.errors import ConfigError
 from kandev_nb.servers import (
@@ -35,6 +34,9 @@ Policies = Policy | str | Path | Mapping[str, Any]
 """A policy, the name of a preset, a path, or the text or dict of one."""
 
 Command = str | Sequence[str]
+
+_INPUT: Final = "input:"
+"""How the value of an input that a document of VS Code's declares is given among the variables."""
 
 _STRICT: Final = ConfigDict(strict=True, hide_input_in_errors=True)
 _WORDS: Final = TypeAdapter[list[str]](list[str], config=_STRICT)
@@ -68,11 +70,11 @@ def read_launch(
     workdir = directory(cwd)
     rules = read_policy(policy)
     decisions, notes = meant(servers, rules, spec, given, workdir)
-    _warn(decisions, notes)
+    _say(decisions, notes)
     return Launch(
         agent=spec,
         command=(*spec.command, *_words(args, "args=")),
-        env=given,
+        env={name: value for name, value in given.items() if not name.startswith(_INPUT)},
         cwd=workdir,
         servers=decisions,
         secrets=_secrets(given, rules, decisions),
@@ -93,18 +95,16 @@ def meant(
     """
     profile = read_profile(servers)
     decisions = resolve(profile, policy, {**os.environ, **env}, cwd)
-    twice = (
-        f"The policy allows and denies {name!r}: it is allowed." for name in policy.conflicts()
-    )
-    return renamed(decisions, spec.name_characters if spec else ""), (*profile.notes, *twice)
+    notes = (*profile.notes, *policy.notes({entry.name for entry in profile.entries}))
+    return renamed(decisions, spec.name_characters if spec else ""), notes
 
 
-def _warn(decisions: Sequence[Decision], notes: Sequence[str]) -> None:
+def _say(decisions: Sequence[Decision], notes: Sequence[str]) -> None:
     for note in notes:
         _log.warning("%s", note)
     for decision in decisions:
-        for hint in decision.hints if decision.outcome != EvidenceKind.FILTERED else ():
-            _log.warning("server %r: %s", decision.row, hint)
+        for hint in decision.hints:
+            _log.info("server %r: %s", decision.row, hint)
 
 
 def text(value: object, argument: str) -> str:

@@ -137,7 +137,7 @@ def test_a_red_or_gray_row_is_explained_by_its_reason_and_what_to_do(kind: str) 
     assert explanation[1:] == [
         "The profile switches this server off.",
         "Proven: Configured.",
-        "What to do: Enable it in its entry.",
+        "What to do: Enable it in its document.",
     ]
 
 

@@ -51,7 +51,7 @@ def test_what_the_agent_does_not_take_is_filtered(
 
     assert [d.reason_code for d in made] == reasons
     assert all(d.outcome == ("filtered" if d.reason_code else "delivered") for d in made)
-    assert not any(d.hints for d in made)
+    assert not any(d.hints or d.on_delivery for d in made)
 
 
 @pytest.mark.req("CF-1", "CF-2")
@@ -63,43 +63,43 @@ def test_an_earlier_decision_stands_whatever_the_agent_takes() -> None:
 
 @pytest.mark.req("CF-2")
 @pytest.mark.parametrize(
-    ("transports", "outcome", "hint"),
+    ("transports", "outcome", "rests_on"),
     [
-        (Transports(frozenset(), frozenset({"http"})), "delivered", ["transport_assumed"]),
-        (Transports(frozenset({"http"}), frozenset({"http"})), "delivered", []),
-        (Transports(frozenset(), frozenset()), "filtered", []),
-        (Transports(None, frozenset({"http"})), "delivered", ["transport_assumed"]),
-        (Transports(None, frozenset()), "filtered", ["transport_assumed"]),
-        (Transports(None, None), "delivered", ["transport_unconfirmed"]),
+        (Transports(frozenset(), frozenset({"http"})), "delivered", "transport_assumed"),
+        (Transports(frozenset({"http"}), frozenset({"http"})), "delivered", ""),
+        (Transports(frozenset(), frozenset()), "filtered", ""),
+        (Transports(None, frozenset({"http"})), "delivered", "transport_assumed"),
+        (Transports(None, frozenset()), "filtered", "transport_assumed"),
+        (Transports(None, None), "delivered", "transport_unconfirmed"),
     ],
 )
 def test_what_rests_on_the_registry_is_marked_as_assumed(
-    transports: Transports, outcome: str, hint: list[str]
+    transports: Transports, outcome: str, rests_on: str
 ) -> None:
     (made,) = deliver(meant(WEB), transports)
 
-    assert (made.outcome, [note.code for note in made.hints]) == (outcome, hint)
+    assert (made.outcome, made.on_delivery.code if made.on_delivery else "") == (outcome, rests_on)
 
 
 @pytest.mark.req("CF-3")
 @pytest.mark.parametrize(
-    ("transports", "transport", "hints"),
+    ("transports", "transport", "rests_on"),
     [
-        (BOTH, "http", []),
-        (SSE_ONLY, "sse", []),
-        (NEITHER, "stdio", ["bridged"]),
-        (Transports(frozenset(), frozenset({"http"})), "http", ["transport_assumed"]),
-        (Transports(), "http", ["transport_unconfirmed"]),
+        (BOTH, "http", ""),
+        (SSE_ONLY, "sse", ""),
+        (NEITHER, "stdio", "bridged"),
+        (Transports(frozenset(), frozenset({"http"})), "http", "transport_assumed"),
+        (Transports(), "http", "transport_unconfirmed"),
     ],
 )
 def test_the_built_in_server_reaches_every_agent(
-    transports: Transports, transport: str, hints: list[str]
+    transports: Transports, transport: str, rests_on: str
 ) -> None:
     made = deliver_built_in(OWN, transports)
 
     assert made.delivers
     assert made.wire_transport == transport
-    assert [note.code for note in made.hints] == hints
+    assert (made.on_delivery.code if made.on_delivery else "") == rests_on
 
 
 @pytest.mark.req("CF-1")

@@ -101,21 +101,21 @@ def test_every_wrong_field_is_named_at_once() -> None:
 
     assert made.reason
     assert made.reason.words == (
-        "mode: Input should be 'auto', 'shared' or 'per_session'; "
-        "url: is not an http or https URL with a host; "
+        "mode: must be 'auto', 'shared' or 'per_session'; "
+        "url: must begin with http:// or https:// and have a host; "
         "headers: 'A B' cannot be the name of a header"
     )
 
 
 @pytest.mark.req("CF-1", "EV-14")
-def test_a_second_entry_of_a_name_is_refused_in_a_row_of_its_own() -> None:
+def test_of_two_entries_of_a_name_the_last_counts_and_the_other_has_a_row_of_its_own() -> None:
     made = decided(OK, WEB, {**OK, "name": "a (2)"}, {**OK, "name": "a"})
 
     assert [(d.row, d.name, d.reason_code) for d in made] == [
-        ("a", "a", ""),
         ("a (3)", "a", "duplicate_name"),
-        ("a (2)", "a (2)", ""),
         ("a (4)", "a", "duplicate_name"),
+        ("a (2)", "a (2)", ""),
+        ("a", "a", ""),
     ]
 
 
@@ -213,16 +213,20 @@ def test_placeholders_are_filled_in_everywhere_and_never_expanded_twice() -> Non
 @pytest.mark.req("CF-5")
 def test_values_are_taken_from_the_variables_that_codex_names() -> None:
     entry = {**WEB, "headers_from": {"X-Key": "TOKEN"}, "bearer_from": "TOKEN"}
-    missing = {**OK, "name": "b", "env_from": {"TOKEN": "TOKEN", "OTHER": "NO_SUCH"}}
+    left_out = {**OK, "name": "b", "env_from": {"TOKEN": "TOKEN", "OTHER": "NO_SUCH"}}
+    missing = {**WEB, "name": "c", "bearer_from": "NO_SUCH"}
 
-    (given, lacking) = decided(entry, missing, format="codex")
+    (given, lacking, without) = decided(entry, left_out, missing, format="codex")
 
     assert given.server
     assert given.server.model_dump()["headers"] == {
         "X-Key": "filled-in",
         "Authorization": "Bearer filled-in",
     }
-    assert str(lacking.reason) == "There is no value for NO_SUCH."
+    assert lacking.server
+    assert lacking.server.model_dump()["env"] == {"TOKEN": "filled-in"}
+    assert [str(hint) for hint in lacking.hints] == ["Replaced by nothing: NO_SUCH."]
+    assert str(without.reason) == "There is no value for NO_SUCH."
 
 
 @pytest.mark.req("CF-1")
@@ -233,6 +237,32 @@ def test_values_are_taken_from_the_variables_that_codex_names() -> None:
         ({"type": "stdio", "command": "/no/such/program"}, "command_not_found", ""),
         ({"type": "stdio", "command": f"{PROGRAM} -m server"}, "command_line", ""),
         ({**OK, "unused": {"timeout": 3}}, "unused_keys", "Not used: timeout."),
+        (
+            {**OK, "unused": {"enviroment": {}}},
+            "unused_keys",
+            "Not used: enviroment (meant as env?).",
+        ),
+        ({**OK, "unused": {"dev": {}, "env": 1}}, "unused_keys", "Not used: dev, env."),
+        (
+            {**OK, "unused": {"cwd": "x", "oauth": {}}},
+            "keys_not_passed_on",
+            "Not passed on: cwd (the folder it starts in), oauth (its login).",
+        ),
+        (
+            {**OK, "unused": {"disabled": True}},
+            "keys_not_passed_on",
+            "Not passed on: disabled (its client has no such switch).",
+        ),
+        (
+            {**OK, "unused": {"password=hunter2-abc": 1}},
+            "unused_keys",
+            "Not used: password=[redacted].",
+        ),
+        (
+            {"type": "stdio", "command": "/etc/passwd"},
+            "command_not_found",
+            "The command is no file that can be executed.",
+        ),
         ({**OK, "unused": {"Env": {}}}, "unused_keys", "Not used: Env (meant as env?)."),
         ({**OK, "url": "https://h.test"}, "unused_keys", "Not used: url."),
         ({**WEB, "env": {"A": "1"}}, "unused_keys", "Not used: env."),
@@ -259,8 +289,8 @@ def test_a_misspelt_key_is_named_with_the_one_that_was_meant() -> None:
 def test_a_name_that_cannot_be_one_gets_a_row_all_the_same() -> None:
     made = decided({**OK, "name": ""}, {**OK, "name": "n" * 300}, {**OK, "name": ""})
 
-    assert [d.row for d in made] == ["(unnamed)", "n" * 256, "(unnamed) (2)"]
-    assert [d.reason_code for d in made] == ["invalid_entry", "invalid_entry", "duplicate_name"]
+    assert [d.row for d in made] == ["(unnamed) (2)", "n" * 256, "(unnamed)"]
+    assert [d.reason_code for d in made] == ["duplicate_name", "invalid_entry", "invalid_entry"]
 
 
 @pytest.mark.req("SA-1", "CF-5")
@@ -282,3 +312,115 @@ def test_no_words_and_no_repr_hold_a_value() -> None:
         assert secret not in repr(decision)
         assert secret not in f"{decision.reason} {decision.hints}"
     assert os.sep not in made[3].shown_target
+
+
+@pytest.mark.req("CF-5")
+@pytest.mark.parametrize(
+    ("format_", "text", "words"),
+    [
+        ("cursor", "${TOKEN}", "Cursor does not fill in ${TOKEN}."),
+        ("cursor", "${env:NO_SUCH}", "There is no value for ${env:NO_SUCH}."),
+        ("claude_code", "${env:TOKEN}", "Claude Code does not fill in ${env:TOKEN}."),
+        ("opencode", "{file:./key.txt}", "{file:./key.txt} is not read here."),
+        (
+            "vscode",
+            "${input:key}",
+            "There is no value for ${input:key}: give it one with env={'input:key': …}.",
+        ),
+    ],
+)
+def test_a_placeholder_without_a_value_says_why_it_has_none(
+    format_: str, text: str, words: str
+) -> None:
+    (made,) = decided({**OK, "env": {"A": text}}, format=format_)
+
+    assert made.reason_code == "placeholder_unresolved"
+    assert str(made.reason) == words
+
+
+@pytest.mark.req("CF-1")
+def test_what_a_policy_changes_is_said_and_its_placeholders_are_filled_in() -> None:
+    policy = Policy(
+        env_injection={"A": "${TOKEN}", "OWN": "x", "C": "y"},
+        url_rewrite={"https://h.test": "https://${HOST}"},
+    )
+
+    local, remote = decided(
+        {**OK, "env": {"OWN": "mine"}},
+        {**WEB, "name": "b"},
+        policy=policy,
+        environ={**ENVIRON, "HOST": "gateway.test"},
+    )
+    (lacking,) = decided(WEB, policy=policy)
+
+    assert local.server
+    assert local.server.model_dump()["env"] == {"A": "filled-in", "OWN": "mine", "C": "y"}
+    assert [str(hint) for hint in local.hints] == ["Added by the policy: A, C."]
+    assert remote.shown_target == "https://gateway.test"
+    assert [hint.code for hint in remote.hints] == ["url_rewritten"]
+    assert str(lacking.reason) == "There is no value for ${HOST}."
+
+
+@pytest.mark.req("CF-5")
+@pytest.mark.parametrize(
+    ("path", "workspace"),
+    [
+        ("/project/.cursor/mcp.json", "/project"),
+        ("/project/.vscode/mcp.json", "/project"),
+        ("/home/me/.cursor/mcp.json", "/somewhere"),
+        ("/project/mcp.json", "/somewhere"),
+        (None, "/somewhere"),
+    ],
+)
+def test_the_workspace_of_a_document_is_the_project_that_it_lies_in(
+    monkeypatch: pytest.MonkeyPatch, path: str | None, workspace: str
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+
+    (made,) = decided(
+        {**OK, "args": ("${workspaceFolder}",)},
+        format="cursor",
+        path=Path(path) if path else None,
+    )
+
+    assert made.server
+    assert made.server.model_dump()["args"] == (workspace,)
+
+
+@pytest.mark.req("CF-1")
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"url": "https://h.test"}, "It has a url and no type: is it http or sse?"),
+        ({"type": "htpp"}, "Its type is no transport that is known; was http meant?"),
+        (
+            {"type": "stdio", "command": "~/bin/server"},
+            "The command begins with ~, for which an agent puts no home folder.",
+        ),
+        (
+            {**OK, "disabled": True, "disabled_by": "mcp.excluded"},
+            "mcp.excluded of the document leaves it out.",
+        ),
+    ],
+)
+def test_a_reason_says_what_exactly_where_its_code_does_not(
+    entry: dict[str, Any], words: str
+) -> None:
+    (made,) = decided(entry)
+
+    assert str(made.reason) == words
+
+
+@pytest.mark.req("CF-1")
+def test_a_command_is_looked_for_on_the_path_that_its_entry_gives_it() -> None:
+    (made,) = decided({"type": "stdio", "command": PROGRAM, "env": {"PATH": FOLDER}}, environ={})
+
+    assert made.hints == ()
+
+
+@pytest.mark.req("CF-1")
+def test_blanks_around_a_url_are_no_part_of_it() -> None:
+    (made,) = decided({"type": "http", "url": " https://h.test/mcp "})
+
+    assert made.server
+    assert made.server.model_dump()["url"] == "https://h.test/mcp"

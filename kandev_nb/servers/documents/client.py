@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from kandev_nb.servers.documents.fields import Fields, shown
 from kandev_nb.servers.documents.text import JsonSyntax
 from kandev_nb.servers.entry import Entry
+from kandev_nb.servers.spelling import meant
 
 Document = Mapping[str, Any]
 KeyPath = tuple[str, ...]
@@ -54,7 +55,12 @@ class Client(NamedTuple):
 def not_used(document: Document, *used: str) -> tuple[str, ...]:
     """Return a note for each key of a document that is wholly about MCP and has no such key."""
     keys = (key for key in document if key not in (*used, "$schema"))
-    return tuple(f"key '{shown(key)}' is not used" for key in keys)
+    return tuple(f"key '{shown(key)}' is not used{_question(key, used)}" for key in keys)
+
+
+def _question(key: object, known: Iterable[str]) -> str:
+    found = meant(str(key), known)
+    return f" (meant as {found}?)" if found else ""
 
 
 def noting_unused(*used: str) -> Callable[[Document, Iterable[Entry]], dict[str, Any]]:

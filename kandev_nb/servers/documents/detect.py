@@ -21,8 +21,8 @@ def by_content(document: Document) -> str:
             return name
     raise Unusable(
         f"no MCP servers are in it; looked for {', '.join(_looked_for())} and for servers that "
-        "stand in it directly, each with a command or a url; if a client has it, name that one "
-        "with format="
+        "stand in it directly, each with a command or a url; if a client has it, name that one: "
+        "read_profile(…, format=)"
     )
 
 

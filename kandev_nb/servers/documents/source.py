@@ -20,6 +20,7 @@ _NAME_LENGTH: Final = 512
 
 UNNAMED: Final = "the document"
 
+_URL: Final = re.compile(r"\w+://")
 _CONTENT: Final = re.compile(rf"[\s{BOM}]*+(?>/\*.*?\*/\s*)*+[{{\[]")
 
 
@@ -42,6 +43,8 @@ def open_source(given: str | Path) -> Source:
     if isinstance(given, str) and (_is_content(given) or not given.strip()):
         source = Source(given)
         size = len(given.encode("utf-8", "replace"))
+    elif isinstance(given, str) and _URL.match(given):
+        raise invalid("the servers are a URL; give {name: {'url': …}} instead")
     else:
         path = _expanded(given)
         source, size = _read(path, _name(path))

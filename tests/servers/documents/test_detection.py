@@ -115,7 +115,7 @@ def test_a_named_client_reads_only_where_its_servers_stand() -> None:
     assert profile.entries == ()
     assert profile.notes == (
         "it names no servers: there is no 'mcpServers'",
-        "key 'servers' is not used",
+        "key 'servers' is not used (meant as mcpServers?)",
     )
 
 

@@ -35,14 +35,18 @@ def _whole(document: Document, entries: Sequence[Entry]) -> dict[str, Any]:
     notes: list[str] = []
     allowed = _names(settings, "allowed", notes)
     excluded = _names(settings, "excluded", notes) or set()
-    admitted = [
-        entry.model_copy(update={"disabled": True})
-        if _plain(entry.name) in excluded
-        or (allowed is not None and _plain(entry.name) not in allowed)
-        else entry
-        for entry in entries
-    ]
+    admitted = [_admitted(entry, allowed, excluded) for entry in entries]
     return {"entries": tuple(admitted), "notes": tuple(notes)}
+
+
+def _admitted(entry: Entry, allowed: set[str] | None, excluded: set[str]) -> Entry:
+    if _plain(entry.name) in excluded:
+        key = "mcp.excluded"
+    elif allowed is not None and _plain(entry.name) not in allowed:
+        key = "mcp.allowed"
+    else:
+        return entry
+    return entry.model_copy(update={"disabled": True, "disabled_by": key})
 
 
 def _names(settings: Mapping[str, Any], key: str, notes: list[str]) -> set[str] | None:
