@@ -32,7 +32,7 @@ def demo() -> None:
     """Run the reference agent against the Kandev endpoint and print the report."""
     from kandev_nb import Controller
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, emoji=False)
     console.print("Starting the scripted reference agent and the Kandev MCP endpoint …\n")
     with Controller() as kandev:
         session = kandev.task("demo").start("scripted", servers=_SERVERS)
@@ -77,7 +77,7 @@ def plan(
         for note in made.notes:
             click.echo(note, err=True)
         return
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, emoji=False)
     for line in str(made).splitlines():
         console.print(_shown(line, console), markup=False)
 
@@ -93,7 +93,7 @@ def doctor(context: click.Context) -> None:
 
     # What is wrong is said in the table, once.
     logging.getLogger("kandev_nb").addHandler(logging.NullHandler())
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, emoji=False)
     checks = examine()
     width = max(len(_shown(check.name, console)) for check in checks)
     for check in checks:

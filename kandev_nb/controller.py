@@ -17,6 +17,7 @@ from kandev_nb import logs, runtime
 from kandev_nb.agents.output import RecentOutput
 from kandev_nb.agents.turn import PromptResult
 from kandev_nb.attachment import History, ReasonCode, ServerAttachment, View
+from kandev_nb.attachment.words import visible
 from kandev_nb.endpoint import Tool, ToolRegistry, endpoint_server
 from kandev_nb.errors import ConfigError
 from kandev_nb.health import Health, examine
@@ -346,7 +347,7 @@ class Session(OffersTools):
         attempt = self.report.current
         row = attempt.server(name) if attempt else None
         if row is None:
-            known = ", ".join(server.name for server in attempt.servers) if attempt else ""
+            known = ", ".join(visible(row.name) for row in attempt.servers) if attempt else ""
             raise ConfigError(
                 f"This session has no server {name!r}. It has: {known or 'none'}.",
                 reason_code=ReasonCode.SERVER_UNKNOWN,

@@ -75,12 +75,35 @@ def test_the_same_name_twice_in_a_document_is_two_rows(task: Task) -> None:
 
 @pytest.mark.req("CF-1")
 def test_a_hint_stands_beside_a_delivered_row_and_in_its_explanation(task: Task) -> None:
-    servers = {"a": {"command": "no-such-program", "timeout": 3}}
+    servers = {"a": {"command": "no-such-program", "timeout": 3, "cwd": "x"}}
 
     session = task.start("scripted", args=["--scenario", "ignores"], servers=servers)
 
-    assert "Delivered · connection unverified  command not found here" in str(session.view)
-    assert "Note: The command was not found." in session.explain("a")
+    row = session.view.row("a")
+    assert row
+    assert row.label.text == "Delivered · connection unverified"
+    assert [detail.text for detail in row.details] == [
+        "command not found here",
+        "some keys are not passed on",
+        "some keys are not used",
+    ]
+    explained = session.explain("a")
+    assert "Note: The command was not found." in explained
+    assert "Note: Not passed on: cwd (the folder it starts in)." in explained
+    assert "Note: Not used: timeout." in explained
+
+
+@pytest.mark.req("EV-9", "CF-1")
+def test_no_hint_is_lost_where_the_evidence_is_bounded(task: Task) -> None:
+    servers = {f"s{n}": {"command": "no-such-program"} for n in range(80)}
+    args = ["--mcp-capabilities", "none", "--scenario", "ignores"]
+
+    session = task.start("scripted", args=args, servers=servers)
+
+    rows = [row for row in session.view.rows if row.details]
+    assert len(rows) == 81
+    assert rows[0].details[0].text == "over the stdio bridge"
+    assert {row.details[0].text for row in rows[1:]} == {"command not found here"}
 
 
 @pytest.mark.req("CF-2")

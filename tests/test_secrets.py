@@ -28,6 +28,11 @@ FIELDS: Final = (
     "arg_after_flag",
     "arg_assigned",
     "arg_alone",
+    "arg_one_element",
+    "arg_attached",
+    "arg_header",
+    "arg_of_start",
+    "command_word",
     "arg_in_url",
     "header",
     "bearer",
@@ -50,6 +55,7 @@ PLANTED: Final = {name: f"pl4nt3d-{n:02}-{name.replace('_', '-')}" for n, name i
 """Each field's own secret; all have a piece that no other text has."""
 
 MARK: Final = re.compile(r"pl4nt3d-(\d\d)")
+SCRIPTED: Final = (sys.executable, "-P", "-m", "kandev_nb.agents.scripted")
 BASIC: Final = base64.b64encode(
     f"{PLANTED['basic_user']}:{PLANTED['basic_password']}".encode()
 ).decode()
@@ -66,6 +72,9 @@ SERVERS: Final[dict[str, Any]] = {
             PLANTED["arg_after_flag"],
             f"KEY={PLANTED['arg_assigned']}",
             PLANTED["arg_alone"],
+            f"--token {PLANTED['arg_one_element']}",
+            f"-p{PLANTED['arg_attached']}",
+            f"-HAuthorization: Bearer {PLANTED['arg_header']}",
             f"https://127.0.0.1/{PLANTED['arg_in_url']}/mcp",
         ],
         "env": {
@@ -88,6 +97,7 @@ SERVERS: Final[dict[str, Any]] = {
             "Cookie": f"a=b; session={PLANTED['cookie']}",
         },
     },
+    "line": {"command": f"/no/such/server --key {PLANTED['command_word']}"},
     "moved": {"url": "http://old.test/mcp"},
     "off": {"command": "/bin/sh", "disabled": True, "env": {"A": PLANTED["disabled_env"]}},
     "broken": {"command": "/bin/sh", "args": 5, "env": {"A": PLANTED["broken_env"]}},
@@ -163,6 +173,7 @@ def argv_of_all() -> Iterator[str]:
 @pytest.mark.parametrize("capabilities", ["http,sse", "none"])
 def test_no_planted_secret_is_ever_shown(told: list[str], capabilities: str) -> None:
     args = ["--scenario", "reports-failed", "--mcp-capabilities", capabilities]
+    args += ["--server", PLANTED["arg_of_start"]]
     planned = plan(SERVERS, POLICY, "scripted", env=ENV)
     told += [str(planned), json.dumps(planned.to_json()), planned.frame.to_string()]
 
@@ -170,7 +181,6 @@ def test_no_planted_secret_is_ever_shown(told: list[str], capabilities: str) -> 
         task = kandev.task("secrets")
         session = task.start("scripted", args=args, servers=SERVERS, policy=POLICY, env=ENV)
         session.wait_for("kandev", "active")
-        told += argv_of_all()
         session.prompt(f"say {EVERYTHING}\nstderr {EVERYTHING}")
         with pytest.raises(AgentError) as refused:
             session.prompt(f"fail {EVERYTHING}")
@@ -201,7 +211,10 @@ def test_a_refused_session_names_its_server_and_no_secret(told: list[str]) -> No
 def test_every_value_that_is_handed_over_is_known_to_the_ledger() -> None:
     with Controller() as kandev:
         session = kandev.task("secrets").start(
-            "scripted", args=["--scenario", "ignores"], servers=SERVERS, policy=POLICY, env=ENV
+            exec=[*SCRIPTED, "--scenario", "ignores", f"--server={PLANTED['arg_of_start']}"],
+            servers=SERVERS,
+            policy=POLICY,
+            env=ENV,
         )
         known = session._core.ledger
         for field, secret in PLANTED.items():

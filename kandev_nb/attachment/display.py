@@ -12,9 +12,9 @@ from kandev_nb.attachment import reasons, words
 from kandev_nb.attachment.model import (
     SCHEMA_VERSION,
     Attempt,
-    Evidence,
     EvidenceKind,
     History,
+    RowNote,
     ServerAttachment,
     Status,
     later,
@@ -47,7 +47,6 @@ _STEPS: Final = (
     EvidenceKind.TOOLS_LIST_OBSERVED,
     EvidenceKind.TOOL_CALL_OBSERVED,
 )
-_HINTED: Final = (EvidenceKind.CONFIGURED, EvidenceKind.DELIVERED)
 _REASON_SHOWN: Final = (Status.FAILED, Status.FILTERED, Status.UNAVAILABLE)
 
 
@@ -183,7 +182,7 @@ def _row(attempt: Attempt, server: ServerAttachment) -> Row:
         transport=server.transport,
         target=server.target,
         advice=_advice(server),
-        hints=tuple(map(_explained, _hints(attempt, server))),
+        hints=tuple(map(_explained, _hints(server))),
         checklist=tuple(_checklist(attempt, server)),
     )
 
@@ -211,7 +210,7 @@ def _is_disconnected(server: ServerAttachment) -> bool:
 
 def _details(attempt: Attempt, server: ServerAttachment) -> list[Message]:
     details = _catalog_details(server)
-    keys = dict.fromkeys(f"hint.{hint.reason_code}" for hint in _hints(attempt, server))
+    keys = dict.fromkeys(f"hint.{hint.reason_code}" for hint in _hints(server))
     details += [words.say(key) for key in keys]
     if server.original_name:
         details.append(words.say("detail.original_name", name=server.original_name))
@@ -224,15 +223,9 @@ def _details(attempt: Attempt, server: ServerAttachment) -> list[Message]:
     return details
 
 
-def _hints(attempt: Attempt, server: ServerAttachment) -> list[Evidence]:
-    """Return what was noted when the server was configured and delivered."""
-    return [
-        event
-        for event in attempt.evidence
-        if event.server_name == server.name
-        and event.kind in _HINTED
-        and f"hint.{event.reason_code}" in words.ENGLISH
-    ]
+def _hints(server: ServerAttachment) -> list[RowNote]:
+    """Return the notes of the server that are hints."""
+    return [note for note in server.notes if f"hint.{note.reason_code}" in words.ENGLISH]
 
 
 def _catalog_details(server: ServerAttachment) -> list[Message]:
@@ -341,7 +334,7 @@ def _explain(row: Row) -> list[Message]:
     return lines
 
 
-def _explained(hint: Evidence) -> Message:
+def _explained(hint: RowNote) -> Message:
     said = hint.summary or reasons.meaning(hint.reason_code)
     return words.say("explain.hint", meaning=said, settle=reasons.settle(hint.reason_code))
 

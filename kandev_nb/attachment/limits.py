@@ -14,6 +14,9 @@ SUMMARY_BYTES: Final = 256
 OPEN_CONNECTIONS: Final = 256
 """Connections known to be open, per server row."""
 
+NOTES: Final = 16
+"""Notes kept of one server."""
+
 TOOLS: Final = 128
 """Catalog entries per server."""
 

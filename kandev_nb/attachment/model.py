@@ -193,6 +193,13 @@ class Reported(WireModel):
     at: Time = ""
 
 
+class RowNote(WireModel):
+    """What was noted of a server when it was configured or delivered: a hint, and no reason."""
+
+    reason_code: str
+    summary: str = ""
+
+
 class LateTraffic(WireModel):
     """Evidence that came for superseded attempts (EV-7)."""
 
@@ -307,6 +314,8 @@ class ServerAttachment(WireModel):
     original_name: str = ""
     call_count: Count = 0
     """Set once the stored evidence no longer tells every call (EV-9)."""
+    notes: tuple[RowNote, ...] = ()
+    """On the row, for the stored evidence is bounded (EV-9)."""
     reported: Reported | None = None
     endpoint_test: EndpointTestResult | None = None
 

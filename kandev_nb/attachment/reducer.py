@@ -20,6 +20,7 @@ from kandev_nb.attachment.model import (
     Links,
     Provenance,
     Reported,
+    RowNote,
     ServerAttachment,
     Status,
     later,
@@ -265,7 +266,7 @@ def _noted(row: ServerAttachment, event: Evidence) -> ServerAttachment:
 
 
 def _configured(row: ServerAttachment, event: Evidence) -> ServerAttachment:
-    return row.updated(configured_at=event.occurred_at)
+    return _with_note(row, event).updated(configured_at=event.occurred_at)
 
 
 def _left_out(row: ServerAttachment, event: Evidence) -> ServerAttachment:
@@ -274,7 +275,14 @@ def _left_out(row: ServerAttachment, event: Evidence) -> ServerAttachment:
 
 def _delivered(row: ServerAttachment, event: Evidence) -> ServerAttachment:
     status = Status.DELIVERED if row.status in _NOT_DELIVERED else row.status
-    return row.updated(delivered_at=event.occurred_at, status=status)
+    return _with_note(row, event).updated(delivered_at=event.occurred_at, status=status)
+
+
+def _with_note(row: ServerAttachment, event: Evidence) -> ServerAttachment:
+    note = RowNote(reason_code=event.reason_code, summary=event.summary)
+    if not event.reason_code or note in row.notes or len(row.notes) >= limits.NOTES:
+        return row
+    return row.updated(notes=(*row.notes, note))
 
 
 def _initialized(row: ServerAttachment, event: Evidence) -> ServerAttachment:

@@ -55,7 +55,8 @@ class KnownSecrets:
     """
 
     def __init__(self, values: Iterable[str]) -> None:
-        known = frozenset(value for value in values if _is_searched(_plain(value)))
+        texts = (value.encode("utf-8", "replace").decode() for value in values)
+        known = frozenset(value for value in texts if _is_searched(_plain(value)))
         forms = {_plain(form) for value in known for form in _spellings(value)}
         cores = {core for value in known for core in _base64_cores(value.encode())}
         self._keep(known, frozenset(filter(_is_searched, forms)), frozenset(cores))

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from itertools import count
+from typing import Any, Final, NamedTuple
 
+from kandev_nb.attachment import limits
 from kandev_nb.attachment.display import BUILT_IN
 from kandev_nb.attachment.model import EvidenceKind
 from kandev_nb.attachment.reasons import ReasonCode
@@ -13,6 +15,10 @@ from kandev_nb.servers.resolution import Decision
 from kandev_nb.servers.server import HttpServer, Server, SseServer, StdioServer
 
 _UNSUPPORTED = {"http": ReasonCode.HTTP_UNSUPPORTED, "sse": ReasonCode.SSE_UNSUPPORTED}
+
+
+_ROOM: Final = limits.NAME_BYTES // 2
+"""Bytes of a name that is changed, so that what tells it from another fits behind it."""
 
 
 class Transports(NamedTuple):
@@ -70,8 +76,8 @@ def renamed(decisions: Iterable[Decision], characters: str) -> tuple[Decision, .
         row = decision.row
         if decision.delivers and unfit.search(row):
             row = unfit.sub("_", row)
-            while row in taken:
-                row += "_"
+            name = limits.cut_utf8(row, _ROOM)
+            row = next(free for n in count() if (free := name + "_" * n) not in taken)
             taken.add(row)
         named.append(replace(decision, row=row))
     return tuple(named)

@@ -26,8 +26,8 @@ class Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     name: str
-    type: str = ""
-    mode: str = "auto"
+    type: str = Field(default="", repr=False)
+    mode: str = Field(default="auto", repr=False)
     disabled: bool = False
     disabled_by: str = ""
     """What of the document switches it off, where that is not its own entry."""
@@ -37,11 +37,11 @@ class Entry(BaseModel):
     url: str = Field(default="", repr=False)
     headers: Mapping[str, str] = Field(default_factory=dict, repr=False)
 
-    env_from: Mapping[str, str] = Field(default_factory=dict)
+    env_from: Mapping[str, str] = Field(default_factory=dict, repr=False)
     """Environment variables of the server, each by the variable that its value is taken from."""
-    headers_from: Mapping[str, str] = Field(default_factory=dict)
+    headers_from: Mapping[str, str] = Field(default_factory=dict, repr=False)
     """Headers, each by the variable that its value is taken from."""
-    bearer_from: str = ""
+    bearer_from: str = Field(default="", repr=False)
     """The variable that holds the bearer token of the ``Authorization`` header."""
 
     unused: Mapping[str, Any] = Field(default_factory=dict, repr=False)

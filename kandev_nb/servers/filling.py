@@ -1,5 +1,6 @@
 """One entry with its placeholders filled in and the policy applied: what would be delivered."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -7,9 +8,11 @@ from kandev_nb.attachment.sanitize import url_secrets
 from kandev_nb.servers import secrets
 from kandev_nb.servers.documents import FORMATS
 from kandev_nb.servers.entry import Entry
-from kandev_nb.servers.placeholders import Surroundings, fill
+from kandev_nb.servers.placeholders import Surroundings, fill, fills_in
 from kandev_nb.servers.policy import Policy
 
+_SHELLS: Final = ("bash", "dash", "fish", "ksh", "sh", "zsh")
+_VARIABLE: Final = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 _NOT_READ: Final = ("file", "command", "config", "extensionInstallFolder")
 
 
@@ -37,15 +40,18 @@ class Filling(NamedTuple):
         """Yield what of it must never be shown."""
         yield from secrets.in_values(self.env.values())
         yield from secrets.in_values(self.headers.values())
-        yield from secrets.in_arguments(self.command, self.args)
+        program, *words = self.command.split() or [""]
+        yield from secrets.in_arguments(program, (*words, *self.args))
         yield from url_secrets(self.url)
 
 
 def fill_entry(entry: Entry, format: str, surroundings: Surroundings, policy: Policy) -> Filling:  # noqa: A002
     """Return the entry's values as its own client would fill them in, then as the policy asks."""
     pen = _Pen(format, surroundings)
-    args = tuple(pen.fill(f"args[{n}]", text) for n, text in enumerate(entry.args))
-    env = pen.fill_all("env", entry.env) | pen.take_all(entry.env_from)
+    args = entry.args
+    if not _is_for_a_shell(entry, format):
+        args = tuple(pen.fill(f"args[{n}]", text) for n, text in enumerate(entry.args))
+    env = pen.take_all(entry.env_from) | pen.fill_all("env", entry.env)
     headers = pen.fill_all("headers", entry.headers) | pen.take_all(entry.headers_from)
     if entry.bearer_from:
         headers["Authorization"] = f"Bearer {pen.take(entry.bearer_from)}"
@@ -102,16 +108,17 @@ class _Pen:
         return {name: self.fill(f"{field}.{name}", text) for name, text in texts.items()}
 
     def take(self, variable: str) -> str:
-        value = self._surroundings.environ.get(variable)
-        if value is None:
-            self.missing.append(f"There is no value for {variable}.")
-        return value or ""
+        value = self._surroundings.environ.get(variable, "")
+        if not value.strip():
+            self.missing.append(f"There is no value for {_variable(variable)}.")
+        return value
 
     def take_all(self, variables: Mapping[str, str]) -> dict[str, str]:
         """Return the values of those that are set; the client leaves out the others."""
         environ = self._surroundings.environ
-        self.emptied += [variable for variable in variables.values() if variable not in environ]
-        return {name: environ[taken] for name, taken in variables.items() if taken in environ}
+        unset = [taken for taken in variables.values() if not environ.get(taken)]
+        self.emptied += map(_variable, unset)
+        return {name: environ[taken] for name, taken in variables.items() if environ.get(taken)}
 
     def _why(self, reference: str) -> str:
         """Say why a placeholder has no value."""
@@ -124,3 +131,13 @@ class _Pen:
         if (name if kind == "env" else inner) in self._surroundings.environ:
             return f"{FORMATS[self.format]} does not fill in {reference}."
         return f"There is no value for {reference}."
+
+
+def _variable(name: str) -> str:
+    """Return the name of a variable, if it can be one: some have their value written there."""
+    return name if _VARIABLE.fullmatch(name) else "the variable that it names"
+
+
+def _is_for_a_shell(entry: Entry, format: str) -> bool:  # noqa: A002
+    """Whether ``${NAME}`` in the arguments is what the client leaves to a shell."""
+    return entry.command.rpartition("/")[2] in _SHELLS and not fills_in(format)

@@ -154,6 +154,11 @@ def fill(text: str, format: str, surroundings: Surroundings) -> Filled:  # noqa:
     return Filled(filled, *(tuple(left[fate]) for fate in ("missing", "emptied", "kept")))
 
 
+def fills_in(format: str) -> bool:  # noqa: A002
+    """Tell whether the client of that format ID fills in anything at all."""
+    return format in _CLIENTS
+
+
 def _value(found: re.Match[str], client: _Client, surroundings: Surroundings) -> str | None:
     inner, environ = found["inner"], surroundings.environ
     if inner is None:

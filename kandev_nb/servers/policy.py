@@ -169,6 +169,8 @@ def read_policy(given: Policy | str | Path | Mapping[str, Any] | None) -> Policy
 def _from_text(text: str) -> Policy:
     if text in PRESETS:
         return PRESETS[text]
+    if not text.strip():
+        raise _refused("The policy is empty text")
     if text.lstrip().startswith("{"):
         return _parsed(text, "The policy text", is_toml=False)
     if "\n" in text or "=" in text:
@@ -217,6 +219,8 @@ def _parsed(text: str, source: str, *, is_toml: bool) -> Policy:
         raise _refused(what, "Correct it there.") from None
     if not isinstance(values, Mapping):
         raise _refused(f"{source} must hold an object")
+    if is_toml and not values:
+        raise _refused(f"{source} says nothing", "Write the keys of a policy, or give 'local'.")
     return _checked(values, source)
 
 

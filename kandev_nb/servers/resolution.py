@@ -25,10 +25,11 @@ from kandev_nb.servers.filling import Filling, fill_entry
 from kandev_nb.servers.notes import Note
 from kandev_nb.servers.placeholders import Surroundings
 from kandev_nb.servers.policy import Policy
-from kandev_nb.servers.server import TRANSPORTS, Server
+from kandev_nb.servers.server import TRANSPORTS, Server, is_network_url
 from kandev_nb.servers.spelling import meant
 from kandev_nb.servers.unused import notes_on_unused
 
+_KNOWN_TYPES: Final = (*TRANSPORTS, "acp")
 _SERVER: Final[TypeAdapter[Server]] = TypeAdapter(Server)
 
 
@@ -101,14 +102,14 @@ def _decide(
 ) -> Decision:
     filled = fill_entry(entry, profile.format, surroundings, policy)
     left_out = tuple(_left_out(entry, profile, policy))
-    faults = () if left_out else tuple(_faults(entry, filled, is_repeated))
+    faults = () if left_out else tuple(_faults(entry, filled, surroundings.environ, is_repeated))
     server, faults = (None, faults) if left_out or faults else _server(entry, filled)
     reason, *more = *left_out, *faults, None
     return Decision(
         name=entry.name,
         row=row,
-        transport=entry.type,
-        target=filled.command or filled.url,
+        transport=entry.type if entry.type in _KNOWN_TYPES else "",
+        target=_target(entry, filled, surroundings.environ),
         outcome=_outcome(left_out, faults),
         reason=reason,
         hints=(*filter(None, more), *_hints(entry, filled, surroundings.environ)),
@@ -128,10 +129,16 @@ def row_names(entries: Iterable[Entry]) -> tuple[str, ...]:
     for at, name in enumerate(names):
         row = f"{BUILT_IN} (profile)" if name.strip() == BUILT_IN else name
         if name in names[at + 1 :] or (row != name and row in taken):
-            row = next(free for n in count(2) if (free := f"{row} ({n})") not in taken)
+            row = next(free for n in count(2) if (free := _numbered(row, n)) not in taken)
         taken.add(row)
         rows.append(row)
     return tuple(rows)
+
+
+def _numbered(name: str, number: int) -> str:
+    """Return the name with a number, no longer than a name may be."""
+    suffix = f" ({number})"
+    return limits.cut_utf8(name, limits.NAME_BYTES - len(suffix)) + suffix
 
 
 def _row_name(entry: Entry) -> str:
@@ -144,6 +151,19 @@ def _workspace(profile: Profile, cwd: Path) -> Path:
         return cwd
     project = profile.path.absolute().parent.parent
     return cwd if project == Path.home() else project
+
+
+def _target(entry: Entry, filled: Filling, environ: Mapping[str, str]) -> str:
+    """Return what is started or contacted; nothing for what is neither program nor URL (SA-1)."""
+    if entry.type == "stdio" and filled.command.strip():
+        # Of a whole command line the first word: its last may be anything.
+        is_program = shutil.which(filled.command, path=_path(filled, environ)) is not None
+        return filled.command if is_program else filled.command.split()[0]
+    return filled.url if entry.type in TRANSPORTS and is_network_url(filled.url) else ""
+
+
+def _path(filled: Filling, environ: Mapping[str, str]) -> str:
+    return filled.env.get("PATH") or environ.get("PATH", os.defpath)
 
 
 def _outcome(left_out: tuple[Note, ...], faults: tuple[Note, ...]) -> EvidenceKind:
@@ -169,7 +189,9 @@ def _left_out(entry: Entry, profile: Profile, policy: Policy) -> Iterator[Note]:
         yield Note(ReasonCode.ACP_UNSUPPORTED)
 
 
-def _faults(entry: Entry, filled: Filling, is_repeated: bool) -> Iterator[Note]:
+def _faults(
+    entry: Entry, filled: Filling, environ: Mapping[str, str], is_repeated: bool
+) -> Iterator[Note]:
     """Yield everything for which the entry cannot work."""
     if is_repeated:
         yield Note(ReasonCode.DUPLICATE_NAME)
@@ -183,14 +205,14 @@ def _faults(entry: Entry, filled: Filling, is_repeated: bool) -> Iterator[Note]:
         words = f"Its type is no transport that is known; was {like} meant?" if like else ""
         yield Note(ReasonCode.UNKNOWN_TRANSPORT, words)
     elif entry.type == "stdio":
-        yield from _stdio_faults(entry, filled)
+        yield from _stdio_faults(entry, filled, _path(filled, environ))
     elif not filled.url.strip() and "url" not in filled.incomplete:
         yield Note(ReasonCode.MISSING_URL)
     if filled.missing:
         yield Note(ReasonCode.PLACEHOLDER_UNRESOLVED, " ".join(filled.missing))
 
 
-def _stdio_faults(entry: Entry, filled: Filling) -> Iterator[Note]:
+def _stdio_faults(entry: Entry, filled: Filling, path: str) -> Iterator[Note]:
     if entry.mode == "shared":
         yield Note(ReasonCode.SHARED_STDIO)
     if "command" in filled.incomplete:
@@ -200,14 +222,17 @@ def _stdio_faults(entry: Entry, filled: Filling) -> Iterator[Note]:
     elif filled.command.startswith("~"):
         words = "The command begins with ~, for which an agent puts no home folder."
         yield Note(ReasonCode.RELATIVE_COMMAND, words)
-    elif _is_relative(filled.command):
+    elif _is_relative(filled.command, path):
         yield Note(ReasonCode.RELATIVE_COMMAND)
 
 
-def _is_relative(command: str) -> bool:
+def _is_relative(command: str, path: str) -> bool:
     """Tell whether a command is a path from where the agent runs, and no name on the PATH."""
     first = command.split()[0]
-    return (os.sep in first or first.startswith("~")) and not Path(command).is_absolute()
+    if Path(command).is_absolute():
+        return False
+    is_path = os.sep in command and shutil.which(first, path=path) is None
+    return os.sep in first or first.startswith("~") or is_path
 
 
 def _server(entry: Entry, filled: Filling) -> tuple[Server | None, tuple[Note, ...]]:
@@ -249,8 +274,8 @@ def _named(code: ReasonCode, words: str, names: tuple[str, ...]) -> Note | None:
 
 def _command_hint(filled: Filling, environ: Mapping[str, str]) -> Note | None:
     """Say when the command is not found here; the agent's own PATH may differ."""
-    command, path = filled.command, filled.env.get("PATH") or environ.get("PATH", os.defpath)
-    if not command.strip() or _is_relative(command) or shutil.which(command, path=path):
+    command, path = filled.command, _path(filled, environ)
+    if not command.strip() or _is_relative(command, path) or shutil.which(command, path=path):
         return None
     first, *rest = command.split()
     if rest and shutil.which(first, path=path):

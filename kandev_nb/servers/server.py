@@ -15,6 +15,7 @@ from kandev_nb.attachment import limits
 from kandev_nb.servers.entry import Mode
 
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -29,6 +30,8 @@ def _name(name: str) -> str:
 def _word(text: str) -> str:
     if "\0" in text:
         raise ValueError("holds a NUL character, which no process can be given")
+    if _SURROGATE.search(text):
+        raise ValueError("holds what is not UTF-8")
     return text
 
 
@@ -88,7 +91,8 @@ class StdioServer(ServerModel):
     def _check_env(cls, env: Mapping[str, str]) -> Mapping[str, str]:
         for name in env:
             if not name or "=" in name or "\0" in name:
-                raise ValueError(f"{name!r} cannot be the name of a variable")
+                shown = name.partition("=")[0]
+                raise ValueError(f"a variable cannot be called what begins with {shown!r}")
         return env
 
 
@@ -101,9 +105,10 @@ class _NetworkServer(ServerModel):
     def _check_headers(cls, headers: Mapping[str, str]) -> Mapping[str, str]:
         for name, value in headers.items():
             if not _HEADER_NAME.fullmatch(name):
-                raise ValueError(f"{name!r} cannot be the name of a header")
-            if _CONTROL.search(value):
-                raise ValueError(f"the value of {name!r} holds a line break or control character")
+                shown = re.split(r"[\s:=]", name, maxsplit=1)[0]
+                raise ValueError(f"a header cannot be called what begins with {shown!r}")
+            if _CONTROL.search(value) or _SURROGATE.search(value):
+                raise ValueError(f"the value of {name!r} holds what no header can hold")
         return headers
 
 

@@ -26,7 +26,7 @@ from kandev_nb.servers import (
     renamed,
     resolve,
 )
-from kandev_nb.servers.secrets import in_values
+from kandev_nb.servers.secrets import in_arguments, in_values
 
 _log = logging.getLogger("kandev_nb.servers")
 
@@ -67,17 +67,17 @@ def read_launch(
     """Return the launch that the arguments of ``start`` describe; ``command`` is its ``exec``."""
     spec = _agent(agent, command)
     given = {**spec.env, **environment(env or {})}
-    workdir = directory(cwd)
+    workdir, line = directory(cwd), (*spec.command, *_words(args, "args="))
     rules = read_policy(policy)
     decisions, notes = meant(servers, rules, spec, given, workdir)
     _say(decisions, notes)
     return Launch(
         agent=spec,
-        command=(*spec.command, *_words(args, "args=")),
+        command=line,
         env={name: value for name, value in given.items() if not name.startswith(_INPUT)},
         cwd=workdir,
         servers=decisions,
-        secrets=_secrets(given, rules, decisions),
+        secrets=_secrets(line, given, rules, decisions),
     )
 
 
@@ -156,11 +156,15 @@ def _words(command: Command, argument: str) -> tuple[str, ...]:
 
 
 def _secrets(
-    env: Mapping[str, str], policy: Policy, decisions: Sequence[Decision]
+    command: Sequence[str],
+    env: Mapping[str, str],
+    policy: Policy,
+    decisions: Sequence[Decision],
 ) -> tuple[str, ...]:
     """Return what must not be shown; the names of the session's own servers always may be."""
     names = {name for decision in decisions for name in (decision.name, decision.row)}
-    given = (in_values(env.values()), policy.secrets(), *(d.secrets for d in decisions))
+    words = in_arguments(command[0], command[1:])
+    given = (in_values(env.values()), words, policy.secrets(), *(d.secrets for d in decisions))
     return tuple(value for values in given for value in values if value not in names)
 
 

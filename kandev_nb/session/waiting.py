@@ -6,6 +6,7 @@ from typing import Final
 import anyio.to_thread
 
 from kandev_nb.attachment import History, ReasonCode, ServerAttachment, Status
+from kandev_nb.attachment.words import visible
 from kandev_nb.errors import AttachmentFailed, ConfigError, WaitTimeout
 from kandev_nb.session.core import SessionCore
 from kandev_nb.session.launch import wrong
@@ -77,7 +78,7 @@ def _explained(session: SessionCore, name: str) -> str:
 
 
 def _unknown(history: History, name: str) -> ConfigError:
-    names = [row.name for row in history.current.servers] if history.current else []
+    names = [visible(row.name) for row in history.current.servers] if history.current else []
     return ConfigError(
         f"This session has no server {name!r}. It has: {', '.join(names) or 'none'}.",
         reason_code=ReasonCode.SERVER_UNKNOWN,

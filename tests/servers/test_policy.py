@@ -227,7 +227,9 @@ def test_text_of_one_toml_line_is_no_path() -> None:
     ("given", "words"),
     [
         ("lokal", "There is no policy 'lokal' (did you mean 'local'?). Give the preset local or"),
-        ("", "There is no policy ''. Give the preset local or deny_all"),
+        ("", "The policy is empty text. Give the preset local or deny_all"),
+        (" \n", "The policy is empty text."),
+        ("# nothing\n", "The policy text says nothing."),
         (f"env_injection: {{T: {SECRET}}}", "There is no policy of that name. Give"),
         ("policy.yaml", "There is no policy 'policy.yaml'. Give"),
         ("x" * 500, f"There is no policy '{'x' * 80}…'. Give"),

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from kandev_nb.attachment import KnownSecrets
 from kandev_nb.attachment.reasons import REASONS
-from kandev_nb.servers import Decision, Entry, Policy, Profile, resolve
+from kandev_nb.servers import Decision, Entry, Policy, Profile, renamed, resolve
 
 PYTHON = sys.executable
 FOLDER, _, PROGRAM = PYTHON.rpartition("/")
@@ -103,7 +104,7 @@ def test_every_wrong_field_is_named_at_once() -> None:
     assert made.reason.words == (
         "mode: must be 'auto', 'shared' or 'per_session'; "
         "url: must begin with http:// or https:// and have a host; "
-        "headers: 'A B' cannot be the name of a header"
+        "headers: a header cannot be called what begins with 'A'"
     )
 
 
@@ -424,3 +425,103 @@ def test_blanks_around_a_url_are_no_part_of_it() -> None:
 
     assert made.server
     assert made.server.model_dump()["url"] == "https://h.test/mcp"
+
+
+@pytest.mark.req("SA-1")
+@pytest.mark.parametrize(
+    ("entry", "target"),
+    [
+        ({"type": "stdio", "command": "npx remote https://h.test/pl4nted"}, "npx"),
+        ({"type": "stdio", "command": "server token/pl4nted"}, "server"),
+        ({"type": "stdio", "command": PYTHON}, PROGRAM),
+        ({"type": "http", "url": "pl4nted"}, ""),
+        ({"type": "http", "url": "//h.test/pl4nted"}, ""),
+        ({"type": "ws", "url": "ws://pl4nted"}, ""),
+        ({"type": "pl4nted", "url": "https://h.test"}, ""),
+        ({"type": "http", "url": "https://h.test/pl4nted"}, "https://h.test"),
+    ],
+)
+def test_a_target_is_a_program_or_an_origin_and_nothing_else(
+    entry: dict[str, Any], target: str
+) -> None:
+    (made,) = decided(entry)
+
+    assert made.shown_target == target
+    assert "pl4nted" not in f"{made} {made.transport} {made.reason} {made.hints}"
+
+
+@pytest.mark.req("SA-1", "CF-5")
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {**WEB, "bearer_from": "sk-pl4nted-1"},
+        {**WEB, "headers_from": {"A": "Bearer pl4nted"}},
+        {**OK, "env_from": {"T": "T=pl4nted"}},
+        {**OK, "env": {"TOKEN=pl4nted": ""}},
+        {**WEB, "headers": {"Authorization: Bearer pl4nted": ""}},
+    ],
+)
+def test_a_value_that_stands_where_a_name_belongs_is_not_repeated(entry: dict[str, Any]) -> None:
+    (made,) = decided(entry, format="codex")
+
+    assert made.reason or made.hints
+    assert "pl4nted" not in f"{made} {made.reason} {made.hints} {Entry(name='a', **entry)!r}"
+
+
+@pytest.mark.req("CF-1")
+def test_what_is_not_utf8_is_a_fault_of_its_entry_and_no_crash() -> None:
+    made = decided(
+        {**OK, "env": {"A": "${RAW}"}},
+        {**WEB, "name": "b", "headers": {"A": "${RAW}"}},
+        environ={**ENVIRON, "RAW": "\udcff\udcfetoken"},
+    )
+
+    assert [decision.reason_code for decision in made] == ["invalid_entry"] * 2
+    assert "\udcff" not in KnownSecrets(made[0].secrets).mask("x ??token y")
+
+
+@pytest.mark.req("EV-14")
+def test_long_names_keep_rows_of_their_own() -> None:
+    made = decided({**OK, "name": "n" * 256}, {**OK, "name": "n" * 256}, {**OK, "name": "n" * 300})
+
+    rows = [decision.row for decision in made]
+    assert len({row.encode()[:256] for row in rows}) == 3
+    assert all(len(row) <= 256 for row in rows)
+    changed = renamed(decided({**OK, "name": "é" * 128}, {**OK, "name": "è" * 128}), "a-z_")
+    assert len({decision.row for decision in changed}) == 2
+
+
+@pytest.mark.req("CF-1", "CF-5")
+def test_a_client_that_fills_in_nothing_leaves_a_shell_its_variables() -> None:
+    entry = {"type": "stdio", "command": "/bin/sh", "args": ("-c", "exec x --key=${NO_SUCH}")}
+
+    left, filled = (decided(entry, format=f)[0] for f in ("claude_desktop", "claude_code"))
+
+    assert left.server
+    assert left.server.model_dump()["args"] == entry["args"]
+    assert filled.reason_code == "placeholder_unresolved"
+
+
+@pytest.mark.req("CF-5")
+def test_codex_leaves_out_what_is_blank_and_its_own_values_stand_first() -> None:
+    environ = {**ENVIRON, "BLANK": "", "TOKEN": "outer"}
+    made = decided(
+        {**OK, "env": {"TOKEN": "own"}, "env_from": {"TOKEN": "TOKEN"}},
+        {**WEB, "name": "b", "headers_from": {"A": "BLANK"}},
+        {**WEB, "name": "c", "bearer_from": "BLANK"},
+        format="codex",
+        environ=environ,
+    )
+
+    assert made[0].server
+    assert made[0].server.model_dump()["env"] == {"TOKEN": "own"}
+    assert made[1].server
+    assert made[1].server.model_dump()["headers"] == {}
+    assert made[2].reason_code == "placeholder_unresolved"
+
+
+@pytest.mark.req("CF-5")
+def test_a_relative_path_with_a_blank_is_relative() -> None:
+    (made,) = decided({"type": "stdio", "command": "My Dir/server"})
+
+    assert made.reason_code == "relative_command"

@@ -11,7 +11,8 @@ def by_path(path: Path | None) -> str | None:
     """Return the format of a file that only one client has, else ``None``."""
     if path is None:
         return None
-    return next((name for name, client in CLIENTS.items() if _ends_as(path, client.paths)), None)
+    whole = path.absolute()
+    return next((name for name, client in CLIENTS.items() if _ends_as(whole, client.paths)), None)
 
 
 def by_content(document: Document) -> str:

@@ -4,6 +4,7 @@ A reader asks for each key that its client knows; what cannot be read becomes a 
 path, and what nobody asked for is unused. Nothing here raises, and no fault holds a value.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import date, time
 from typing import Any, Final, NamedTuple
@@ -11,6 +12,9 @@ from typing import Any, Final, NamedTuple
 from kandev_nb.servers.documents.text import FORBIDDEN, repeated
 
 NETWORK: Final = ("http", "sse", "streamable_http")
+
+_SHOWN: Final = 128
+_BEHIND_A_NAME: Final = re.compile(r"[=:\s]")
 
 MISSING: Final = object()
 """What stands for a value that is not there, where null would be one."""
@@ -35,9 +39,15 @@ def kind(value: object) -> str:
 
 
 def shown(name: object) -> str:
-    """Return a key or a name as a message can hold it, on one line."""
+    """Return a key or a name as a message can hold it, on one line and not too long."""
     text = safe(str(name))
+    text = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     return text if text.isprintable() else repr(text)[1:-1]
+
+
+def shown_member(name: object) -> str:
+    """Return the name of a variable or header, without a value that is written behind it."""
+    return shown(_BEHIND_A_NAME.split(str(name), maxsplit=1)[0])
 
 
 def safe(text: str) -> str:
@@ -94,9 +104,9 @@ class Fields:
             self.fault(key, f"must be an object, is {kind(found)}")
             return {}
         for name in repeated(found):
-            self.fault(key, f"'{shown(name)}' is given more than once")
+            self.fault(key, f"'{shown_member(name)}' is given more than once")
         return {
-            name: self._text(f"{key}.{shown(name)}", _digits(value) if numbers else value)
+            name: self._text(f"{key}.{shown_member(name)}", _digits(value) if numbers else value)
             for name, value in found.items()
             if self._is_name(key, name) and not (numbers and value is None)
         }
@@ -130,7 +140,9 @@ class Fields:
     def unused(self) -> dict[str, Any]:
         """Return what nobody has asked for, without what says nothing anyway."""
         left = {key: value for key, value in self._entry.items() if key not in self._read}
-        return {safe(str(key)): value for key, value in left.items() if value not in (None, "")}
+        said = {key: value for key, value in left.items() if value is not None}
+        empty = {key for key, value in said.items() if isinstance(value, str) and not value}
+        return {safe(str(key)): value for key, value in said.items() if key not in empty}
 
     def _items(self, key: str) -> Iterator[tuple[str, Any]]:
         found = self.value(key)

@@ -4,6 +4,7 @@ The name is what every message about the document begins with: the path as it wa
 home folder as ``~``, or "the document".
 """
 
+import os
 import re
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -21,6 +22,7 @@ _NAME_LENGTH: Final = 512
 UNNAMED: Final = "the document"
 
 _URL: Final = re.compile(r"\w+://")
+_PATH: Final = re.compile(r"[\w./\\~+@ -]{1,1024}")
 _CONTENT: Final = re.compile(rf"[\s{BOM}]*+(?>/\*.*?\*/\s*)*+[{{\[]")
 
 
@@ -45,6 +47,9 @@ def open_source(given: str | Path) -> Source:
         size = len(given.encode("utf-8", "replace"))
     elif isinstance(given, str) and _URL.match(given):
         raise invalid("the servers are a URL; give {name: {'url': …}} instead")
+    elif isinstance(given, str) and not _PATH.fullmatch(given) and not os.path.exists(given):
+        # It may be a document, cut off or of another kind: it is not repeated.
+        raise invalid(f"{UNNAMED} is neither the path of a file nor a document that can be read")
     else:
         path = _expanded(given)
         source, size = _read(path, _name(path))
@@ -79,7 +84,8 @@ def _name(path: Path) -> str:
         name = safe(str(Path("~") / path.relative_to(Path.home())))
     except (ValueError, RuntimeError):
         name = safe(str(path))
-    return name if len(name) <= _NAME_LENGTH else f"{name[:_NAME_LENGTH]}…"
+    name = name if len(name) <= _NAME_LENGTH else f"{name[:_NAME_LENGTH]}…"
+    return name if name.isprintable() else repr(name)[1:-1]
 
 
 def _read(path: Path, name: str) -> tuple[Source, int]:

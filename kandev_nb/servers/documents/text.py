@@ -166,6 +166,7 @@ def _json_fault(text: str, error: Exception) -> SyntaxFault:
 
 
 def _toml_fault(text: str, message: str) -> SyntaxFault:
+    message = re.sub(r"\([^()]*'[^()]*\)", "a key", message)
     found = re.match(r"(.*) \(at line (\d+), column (\d+)\)$", message, re.DOTALL)
     if found:
         return SyntaxFault(_lower(found[1]), int(found[2]), int(found[3]))

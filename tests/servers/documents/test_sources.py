@@ -124,7 +124,7 @@ def test_a_file_that_may_not_be_read_is_said_to_be_so(home: Path) -> None:
         ("\ufeff\n", "the document is empty; write the servers into it."),
         ("[" + " " * 8 * 1024 * 1024, "the document is larger than 8 MiB; no configuration is."),
         ("~nobody-of-this-name/x", "there is no such home folder; give the whole path."),
-        ("a\0b", "cannot be read (it is no path); correct the path."),
+        ("a\0b", "is neither the path of a file nor a document that can be read."),
         (7, "the document must be a path, text or a dict, is a number."),
         ([{"name": "a"}], "the document must be a path, text or a dict, is a list."),
         ("[1, 2]", "the document: must be an object, is a list; name the servers in it."),
@@ -157,4 +157,36 @@ def test_a_client_that_takes_no_comments_is_named_with_the_place(tmp_path: Path)
 
 @pytest.mark.req("CF-1")
 def test_a_long_run_of_comments_takes_no_long_time_to_tell() -> None:
-    assert refusal("/**/" * 200_000 + "x").endswith("correct the path.")
+    assert refusal("/**/" * 200_000 + "x").endswith("a document that can be read.")
+
+
+@pytest.mark.req("SA-1")
+@pytest.mark.parametrize(
+    "text",
+    [
+        'mcp_servers.x.bearer_token = "pl4nted"',
+        "mcp_servers.a={command='x',env={T='pl4nted'}}",
+        "token: pl4nted",
+        '"mcpServers": "pl4nted"',
+    ],
+)
+def test_a_line_that_is_no_document_and_no_path_is_not_repeated(text: str) -> None:
+    assert "pl4nted" not in refusal(text)
+
+
+@pytest.mark.req("CF-1")
+def test_whose_document_a_file_is_does_not_depend_on_where_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".gemini").mkdir()
+    (tmp_path / ".gemini" / "settings.json").write_text(DOCUMENT)
+    monkeypatch.chdir(tmp_path / ".gemini")
+
+    assert read_document("settings.json").format == "gemini"
+
+
+@pytest.mark.req("CF-1")
+def test_a_url_is_no_document_and_says_so() -> None:
+    assert refusal("https://mcp.test/mcp") == (
+        "the servers are a URL; give {name: {'url': …}} instead."
+    )

@@ -49,8 +49,8 @@ def _variables(fields: Fields) -> Iterator[str]:
     for index, item in enumerate(found or ()):
         path = f"env_vars[{index}]"
         if isinstance(item, Mapping):
-            if item.get("source", "local") not in ("local", "remote"):
-                fields.fault(f"{path}.source", "must be local or remote")
+            if item.get("source", "local") != "local":
+                fields.fault(f"{path}.source", "must be local: the server is started here")
             path, item = f"{path}.name", item.get("name", MISSING)
         if fault := text_fault(item):
             fields.fault(path, fault)

@@ -42,7 +42,7 @@ def _whole(document: Document, entries: Sequence[Entry]) -> dict[str, Any]:
 def _admitted(entry: Entry, allowed: set[str] | None, excluded: set[str]) -> Entry:
     if _plain(entry.name) in excluded:
         key = "mcp.excluded"
-    elif allowed is not None and _plain(entry.name) not in allowed:
+    elif allowed and _plain(entry.name) not in allowed:
         key = "mcp.allowed"
     else:
         return entry
