@@ -36,10 +36,11 @@ _OUTCOMES: Final = {
 }
 _SHAPES: Final = {"deliver": "◐", "filtered": "○", "unavailable": "○"}
 _RESTS_ON: Final = {
+    ReasonCode.BRIDGED: "bridged",
     ReasonCode.TRANSPORT_ASSUMED: "assumed",
     ReasonCode.TRANSPORT_UNCONFIRMED: "unconfirmed",
 }
-"""What a decision rests on until the agent has spoken, in a word; the table explains it once."""
+"""What a delivery rests on, or how it is made, in a word; the table explains it once."""
 
 _COLUMNS: Final = ("server", "transport", "target", "decision")
 _LOOPBACK: Final = "http://127.0.0.1"

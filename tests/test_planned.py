@@ -12,6 +12,8 @@ from click.testing import CliRunner
 
 import kandev_nb
 from kandev_nb import ConfigError, frames, plan
+from kandev_nb.agents import registry
+from kandev_nb.agents.registry import AgentSpec
 from kandev_nb.cli import main
 
 DOCUMENT: Final[dict[str, Any]] = {
@@ -70,6 +72,21 @@ def test_without_an_agent_network_transports_are_unconfirmed() -> None:
 
     assert "is not known before it starts" in rows[2]["hint"]
     assert rows[1]["hint"] == ""
+
+
+@pytest.mark.req("CF-3")
+def test_an_agent_that_takes_no_network_transport_gets_the_built_in_server_bridged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stdio = AgentSpec(id="stdio", title="S", command=("s",), advertises=frozenset())
+    monkeypatch.setattr(registry, "_added", lambda: iter([stdio]))
+
+    made = plan(DOCUMENT, agent="stdio")
+
+    assert [row["decision"] for row in made.rows[:3]] == ["deliver", "deliver", "filtered"]
+    assert made.rows[0]["transport"] == "stdio"
+    assert "◐ kandev            stdio" in str(made)
+    assert str(made).splitlines()[1].endswith("deliver      bridged")
 
 
 @pytest.mark.req("CF-1")

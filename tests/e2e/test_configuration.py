@@ -22,7 +22,7 @@ ENTRIES: Final = {
 DOCUMENT: Final = json.dumps(
     {**ENTRIES, "denied": {"url": "http://127.0.0.1:9/"}, "kandev": {"command": "/bin/sh"}}
 )
-TWICE: Final = DOCUMENT[:-1] + ', "disabled": {"command": "/bin/sh"}}'
+TWICE: Final = DOCUMENT[:-1] + ', "twice": {"command": "x"}, "twice": {"command": "/bin/sh"}}'
 
 START = f"""
 from kandev_nb import Controller
@@ -45,7 +45,7 @@ def test_every_row_that_is_left_out_is_gray_and_says_why(
         text = page.run(1).inner_text()
         rows = {reason: reason for reason in ENTRIES}
         rows |= {"policy_denied": "denied", "reserved_name": "kandev (profile)"}
-        rows["duplicate_name"] = "disabled (2)"
+        rows["duplicate_name"] = "twice (2)"
         for reason, name in rows.items():
             row = table.get_by_test_id(f"kandev-server-row-{name}")
             label = "Unavailable" if reason in UNAVAILABLE else "Filtered"
