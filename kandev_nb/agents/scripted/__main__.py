@@ -7,7 +7,7 @@ import os
 import sys
 from typing import cast
 
-from kandev_nb.agents.scripted.scenarios import Script, parse
+from kandev_nb.agents.scripted.options import Script, parse
 
 
 def main() -> None:
@@ -43,7 +43,14 @@ async def _play(script: Script) -> None:
     stage = Stage(script, writer.write)
     agent = ScriptedAgent(script, stage)
     # The library asks for every method of the protocol, and answers for those that are missing.
-    await run_agent(cast(Agent, agent), writer, reader, observers=[stage.observe])
+    await run_agent(
+        cast(Agent, agent),
+        writer,
+        reader,
+        observers=[stage.observe],
+        # Without it the library answers -32601 to resume, fork and close.
+        use_unstable_protocol=True,
+    )
     await agent.end()
     sys.stderr.flush()
     # Without farewell to the servers that are reached over HTTP, as most agents leave.

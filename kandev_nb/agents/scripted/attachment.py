@@ -35,7 +35,7 @@ class Attachment:
     """A connection to one server, from :meth:`open` to :meth:`close`."""
 
     def __init__(self, server: Server, mode: Mode, cwd: str) -> None:
-        self._server = server
+        self.server = server
         self._mode = mode
         self._cwd = cwd
         self._leave = asyncio.Event()
@@ -45,7 +45,7 @@ class Attachment:
     @property
     def is_process(self) -> bool:
         """Whether the server is a child process of this agent."""
-        return isinstance(self._server, McpServerStdio)
+        return isinstance(self.server, McpServerStdio)
 
     async def open(self) -> None:
         """Connect, and shake hands where the mode has a handshake; raises what the library does."""
@@ -84,7 +84,7 @@ class Attachment:
     async def _live(self) -> None:
         try:
             with anyio.fail_after(CONNECT_TIMEOUT) as patience:
-                async with _client(self._server, self._mode, self._cwd) as client:
+                async with _client(self.server, self._mode, self._cwd) as client:
                     patience.deadline = math.inf
                     self._client.set_result(client)
                     await self._leave.wait()

@@ -1,7 +1,7 @@
 """The commands that a prompt can give to the reference agent, one a line.
 
-A prompt's text comes in; :class:`Command` after :class:`Command` leaves. A server or tool whose
-name has blanks is put in double quotes.
+A prompt's text comes in; :class:`Command` after :class:`Command` leaves. A name or a path
+that has blanks is put in double quotes.
 """
 
 import json
@@ -12,7 +12,9 @@ from typing import Any, Final
 
 _NAME: Final = r'(?:"[^"]+"|\S+)'
 _SERVER: Final = rf"(?P<server>{_NAME})"
+_PATH: Final = rf"(?P<path>{_NAME})"
 _TEXT: Final = r"(?P<text>.*)"
+_NO_WORDS: Final = re.compile("")
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class Command:
     verb: str
     server: str = ""
     tool: str = ""
+    path: str = ""
     text: str = ""
     number: float = 0.0
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -48,6 +51,29 @@ GRAMMAR: Final[dict[str, Form]] = {
     "say": Form("say TEXT", "say it", re.compile(_TEXT)),
     "wait": Form(
         "wait SECONDS", "pause; session/cancel ends it", re.compile(r"(?P<number>\d+(?:\.\d+)?)")
+    ),
+    "read": Form("read PATH", "read a file through the client", re.compile(_PATH)),
+    "write": Form(
+        "write PATH TEXT",
+        "write a file through the client",
+        re.compile(rf"{_PATH}(?:\s+{_TEXT})?"),
+    ),
+    "run": Form(
+        "run COMMAND LINE",
+        "run it in a terminal of the client, say its output and its exit code",
+        re.compile(r"(?P<text>.+)"),
+    ),
+    "ask": Form(
+        "ask NAME",
+        "send the client the request _kandev/NAME, which nobody knows",
+        re.compile(r"(?P<text>\S+)"),
+    ),
+    "mode": Form("mode", "say the current mode", _NO_WORDS),
+    "model": Form("model", "say the current model", _NO_WORDS),
+    "progress": Form(
+        "progress N",
+        "say N lines at once, with a tool call between two",
+        re.compile(r"(?P<number>\d{1,6})"),
     ),
     "fail": Form("fail MESSAGE", "answer the prompt with an error", re.compile(_TEXT)),
     "stderr": Form("stderr TEXT", "write to standard error", re.compile(_TEXT)),
@@ -89,6 +115,7 @@ def _bare(name: str) -> str:
 _READ_AS: Final[dict[str, Callable[[str], Any]]] = {
     "server": _bare,
     "tool": _bare,
+    "path": _bare,
     "text": str,
     "number": float,
     "arguments": json.loads,

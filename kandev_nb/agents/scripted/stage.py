@@ -10,13 +10,16 @@ from typing import Final
 
 from acp.connection import StreamDirection, StreamEvent
 
-from kandev_nb.agents.scripted.scenarios import Point, Script
+from kandev_nb.agents.scripted.options import Point, Script
 
 CRASH_EXIT_CODE: Final = 3
 
 _POINTS: Final[dict[str, Point]] = {
     "initialize": "initialize",
     "session/new": "session-new",
+    "session/load": "session-load",
+    "session/resume": "session-resume",
+    "session/fork": "session-fork",
     "session/prompt": "prompt",
 }
 
