@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -12,6 +13,7 @@ from rich.text import Text
 from kandev_nb._version import __version__
 
 if TYPE_CHECKING:
+    from kandev_nb.agents.listing import Listed
     from kandev_nb.doctor import Check
 
 _SERVERS = {"github": {"url": "https://mcp.example.com/github"}}
@@ -19,6 +21,10 @@ _SERVERS = {"github": {"url": "https://mcp.example.com/github"}}
 _MARKS: Final = {"ok": "✓", "note": "·", "problem": "✗"}
 _ASCII_MARKS: Final = {"ok": "+", "note": "-", "problem": "x"}
 _STYLES: Final = {"ok": "green", "note": "dim", "problem": "bold red"}
+_ASSUMED: Final = (
+    "The transports are those that it advertises for MCP servers; assumed is what it takes "
+    "without saying so."
+)
 
 
 @click.group()
@@ -83,6 +89,30 @@ def plan(
 
 
 @main.command()
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
+def agents(as_json: bool) -> None:
+    """Say which agents can be started by name, where they are and what they need.
+
+    They are looked for as a session in this directory would: on PATH, then in node_modules/.bin
+    here and above. Nothing is started.
+    """
+    import os
+    from pathlib import Path
+
+    from kandev_nb.agents.listing import listed
+
+    rows = listed(os.environ, Path.cwd())
+    if as_json:
+        click.echo(json.dumps([row.to_json() for row in rows], indent=2))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    for line in _table(rows, console):
+        console.print(line)
+    installed = sum(bool(row.path) for row in rows)
+    console.print(f"\n{installed} of {len(rows)} agents are installed. {_ASSUMED}", markup=False)
+
+
+@main.command()
 @click.pass_context
 def doctor(context: click.Context) -> None:
     """Say whether kandev-nb works in this environment, and what to do where it does not.
@@ -103,13 +133,33 @@ def doctor(context: click.Context) -> None:
     context.exit(1 if problems else 0)
 
 
+def _table(rows: Sequence["Listed"], console: Console) -> Iterator[Text]:
+    """Yield a row for each agent, its lines below it, with columns that stand below each other."""
+    cells = [
+        [_shown(word, console) for word in (row.spec.id, row.spec.title, row.transports)]
+        for row in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row, words in zip(rows, cells, strict=True):
+        columns = "  ".join(f"{word:<{width}}" for word, width in zip(words, widths, strict=True))
+        text = _marked("ok" if row.path else "note", console)
+        text.append(f" {columns}  {_shown(row.place, console)}")
+        for line in row.lines():
+            text.append(f"\n{'':{widths[0] + 4}}{_shown(line, console)}")
+        yield text
+
+
 def _row(check: "Check", width: int, console: Console) -> Text:
-    marks = _ASCII_MARKS if console.options.ascii_only else _MARKS
-    row = Text.assemble((marks[check.state], _STYLES[check.state]))
+    row = _marked(check.state, console)
     row.append(f" {_shown(check.name, console):<{width}}  {_shown(check.found, console)}")
     if check.advice:
         row.append(f"\n{'':{width + 4}}{_shown(check.advice, console)}")
     return row
+
+
+def _marked(state: str, console: Console) -> Text:
+    marks = _ASCII_MARKS if console.options.ascii_only else _MARKS
+    return Text.assemble((marks[state], _STYLES[state]))
 
 
 def _shown(text: str, console: Console) -> str:
