@@ -26,11 +26,13 @@ class ReasonCode(StrEnum):
     MISSING_COMMAND = "missing_command"
     MISSING_TYPE = "missing_type"
     MISSING_URL = "missing_url"
+    NAME_NOT_ACCEPTED = "name_not_accepted"
     PASSTHROUGH_STRATEGY_MISSING = "passthrough_strategy_missing"
     PLACEHOLDER_UNRESOLVED = "placeholder_unresolved"
     POLICY_DENIED = "policy_denied"
     PROFILE_DISABLED = "profile_disabled"
     RELATIVE_COMMAND = "relative_command"
+    RESERVED_BY_CLI = "reserved_by_cli"
     RESERVED_NAME = "reserved_name"
     SHARED_STDIO = "shared_stdio"
     SSE_UNSUPPORTED = "sse_unsupported"
@@ -52,6 +54,7 @@ class ReasonCode(StrEnum):
     AGENT_REPORTED_FAILURE = "agent_reported_failure"
     CONNECTION_REFUSED = "connection_refused"
     INITIALIZE_REFUSED = "initialize_refused"
+    MATERIALIZATION_FAILED = "materialization_failed"
     TOOLS_LIST_FAILED = "tools_list_failed"
 
     AGENT_EXITED = "agent_exited"
@@ -69,6 +72,7 @@ class ReasonCode(StrEnum):
     INVALID_PROFILE = "invalid_profile"
     INVALID_TOOL = "invalid_tool"
     INVALID_WORKDIR = "invalid_workdir"
+    NOT_OFFERED = "not_offered"
     NOT_REACHED = "not_reached"
     PLATFORM_UNSUPPORTED = "platform_unsupported"
     PROMPT_FAILED = "prompt_failed"
@@ -118,6 +122,10 @@ REASONS: Final[dict[str, Reason]] = {
         "The entry names no URL to connect to.",
         "Add a url to the entry.",
     ),
+    ReasonCode.NAME_NOT_ACCEPTED: Reason(
+        "The CLI does not accept a server of this name.",
+        "Rename the server with letters, digits, hyphens and underscores.",
+    ),
     ReasonCode.PASSTHROUGH_STRATEGY_MISSING: Reason(
         "There is no known way to give this CLI its servers.",
         "Start the agent over ACP, or name a strategy.",
@@ -139,6 +147,10 @@ REASONS: Final[dict[str, Reason]] = {
         "The command is a relative path.",
         "What it starts would depend on where the agent runs: give its absolute path, or a name "
         "that is on the PATH.",
+    ),
+    ReasonCode.RESERVED_BY_CLI: Reason(
+        "The CLI keeps this name for itself and would not load the server.",
+        "Rename the server in the profile.",
     ),
     ReasonCode.RESERVED_NAME: Reason(
         "The name kandev belongs to the built-in server.",
@@ -212,6 +224,10 @@ REASONS: Final[dict[str, Reason]] = {
         "The endpoint refused the client's initialize.",
         "Look at the client's protocol version and request.",
     ),
+    ReasonCode.MATERIALIZATION_FAILED: Reason(
+        "The CLI could not be given its configuration.",
+        "Read the message; it names the file and what to change.",
+    ),
     ReasonCode.TOOLS_LIST_FAILED: Reason(
         "The endpoint could not serve its tools.",
         "Look at the tools that were registered last.",
@@ -275,6 +291,10 @@ REASONS: Final[dict[str, Reason]] = {
     ReasonCode.INVALID_WORKDIR: Reason(
         "The working directory does not exist.",
         "Create it, or pass another cwd.",
+    ),
+    ReasonCode.NOT_OFFERED: Reason(
+        "The agent does not offer what was asked; nothing was sent.",
+        "Use an agent that advertises it.",
     ),
     ReasonCode.NOT_REACHED: Reason(
         "The wanted status was not reached in time.",

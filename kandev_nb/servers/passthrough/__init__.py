@@ -1,0 +1,207 @@
+"""An agent's own CLI, given its servers in its own configuration shape (CF-4).
+
+Decisions come in; what to start the CLI with leaves, and one decision for each again, with what
+this CLI cannot be given left out. Files are the session's own, or files of the project that are put
+back as they were. The user's global configuration is never touched::
+
+    with materialize(strategy("claude"), decisions, cwd=project) as made:
+        start([*command, *made.args], env=made.env)
+
+::
+
+    registry     the strategies that can be used by name
+    strategy     what a strategy is, and what it may make
+    claude …     one CLI each
+    owned        a session's own folder
+    journal      what files of projects were before, and who uses them
+      record       one such file, as it was and with everybody's entries
+      project      one such file, without following a link
+      members      its text, edited by position
+      positions    where things stand in it
+
+Everything here may wait for the disk, or for another process: call it in a thread.
+"""
+
+import atexit
+import logging
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, Self
+
+from jupyter_core.paths import jupyter_data_dir
+
+from kandev_nb.attachment.reasons import ReasonCode
+from kandev_nb.errors import ConfigError, KandevError
+from kandev_nb.servers.passthrough.journal import Journal
+from kandev_nb.servers.passthrough.owned import OwnFolder
+from kandev_nb.servers.passthrough.project import naming
+from kandev_nb.servers.passthrough.registry import ENTRY_POINTS, strategies, strategy
+from kandev_nb.servers.passthrough.strategy import Room, Strategy
+from kandev_nb.servers.resolution import Decision
+
+__all__ = [
+    "ENTRY_POINTS",
+    "Materialized",
+    "Room",
+    "Strategy",
+    "home",
+    "materialize",
+    "recover",
+    "strategies",
+    "strategy",
+]
+
+_log = logging.getLogger(__name__)
+
+
+class Materialized:
+    """What was made for one session of a CLI. Made by :func:`materialize`; close it after the CLI.
+
+    As a context manager it closes at the end of the block.
+    """
+
+    def __init__(
+        self, own: OwnFolder, journal: Journal, room: Room, decisions: tuple[Decision, ...]
+    ) -> None:
+        self._own, self._journal = own, journal
+        self._process = os.getpid()
+        self._closed = False
+        self.args: Final = tuple(room.args)
+        """To be appended to the command; they have to come last."""
+        self.env: Final[Mapping[str, str]] = room.env
+        """To be laid over the CLI's environment; it may hold secrets."""
+        self.decisions: Final = decisions
+        self.files: tuple[Path, ...] = ()
+        """The files that hold servers now, the project's among them."""
+        self.notes: tuple[str, ...] = ()
+        """What is to say of the files. Never a value."""
+        _live.add(self)
+
+    def close(self) -> tuple[str, ...]:
+        """Remove what was made and put files of the project back; return what is to say of them.
+
+        A forked child closes nothing: it owns nothing.
+        """
+        if self._closed or self._process != os.getpid():
+            return ()
+        self._closed = True
+        _live.discard(self)
+        try:
+            with self._journal.alone():
+                notes = self._journal.release(self._own.path)
+        except KandevError as error:
+            notes = (str(error),)
+        finally:
+            self._own.remove()
+        return _said(notes)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Materialized: {len(self.decisions)} decisions in {len(self.files)} files>"
+
+
+_live: Final = set[Materialized]()
+"""Not weakly: what nobody closed is put back when the process ends."""
+
+
+def _close_all() -> None:
+    for made in tuple(_live):
+        made.close()
+
+
+atexit.register(_close_all)
+
+
+def home() -> Path:
+    """Return the folder of all sessions' own folders and of the journal, below Jupyter's data."""
+    return Path(jupyter_data_dir()) / "kandev-nb" / "passthrough"
+
+
+def materialize(
+    strategy: Strategy,
+    decisions: Sequence[Decision],
+    *,
+    cwd: Path,
+    folder: Path | None = None,
+    strict: bool = False,
+    environ: Mapping[str, str] | None = None,
+) -> Materialized:
+    """Give a CLI its servers, and return what it has to be started with.
+
+    Args:
+        strategy: how this CLI takes them.
+        decisions: one a server; those that do not deliver come back as they are.
+        cwd: the folder of the project, in which the CLI runs.
+        folder: the session's own, made here and removed with everything in it; the journal lies
+            beside it. By default a new one below :func:`home`.
+        strict: let the CLI load these servers and no others.
+        environ: the environment that the CLI will get; this process's by default.
+
+    Raises:
+        ConfigError: a file cannot be written, or could not be put back (``materialization_failed``;
+            nothing is left of it), or the CLI cannot be strict (``wrong_argument``).
+    """
+    _refuse_strict(strategy, strict=strict)
+    folder = (folder or home() / secrets.token_hex(8)).absolute()
+    environ = os.environ if environ is None else environ
+    judged = strategy.judge(decisions)
+    room = Room(folder, strict, environ)
+    strategy.write([decision for decision in judged if decision.delivers], room)
+    journal = Journal(folder.parent)
+    with naming(cwd):
+        project = cwd.resolve(strict=True)
+    with journal.alone():
+        notes = journal.recover()
+        made = Materialized(OwnFolder(folder), journal, room, judged)
+    try:
+        made.notes = _said(notes) + _made(made, room, journal, project)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def recover(root: Path | None = None) -> tuple[str, ...]:
+    """Put back what sessions that crashed left in projects; return what is to say of it.
+
+    Costs nothing where no session was ever started.
+    """
+    root = root or home()
+    if not root.is_dir():
+        return ()
+    journal = Journal(root)
+    with journal.alone():
+        return _said(journal.recover())
+
+
+def _made(made: Materialized, room: Room, journal: Journal, project: Path) -> tuple[str, ...]:
+    own = made._own
+    made.files = tuple(own.write(name, content) for name, content in room.files.items())
+    merges = [merge for merge in room.merges if merge.entries]
+    if not merges:
+        return ()
+    with journal.alone():
+        notes = [note for merge in merges for note in journal.merge(project, merge, own.path)]
+    made.files += tuple(project / merge.file for merge in merges)
+    return tuple(notes)
+
+
+def _refuse_strict(strategy: Strategy, *, strict: bool) -> None:
+    if strict and not strategy.can_be_strict:
+        raise ConfigError(
+            f"{strategy.title} cannot be told to load these servers only. Leave strict= out.",
+            reason_code=ReasonCode.WRONG_ARGUMENT,
+        )
+
+
+def _said(notes: tuple[str, ...]) -> tuple[str, ...]:
+    for note in notes:
+        _log.warning("%s", note)
+    return notes
