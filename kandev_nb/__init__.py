@@ -25,6 +25,7 @@ from kandev_nb.errors import (
 
 if TYPE_CHECKING:
     from kandev_nb._version import __version__
+    from kandev_nb.agents.permission import PermissionRequest
     from kandev_nb.agents.turn import PromptResult
     from kandev_nb.attachment import History
     from kandev_nb.controller import Controller, Session, Task
@@ -40,6 +41,7 @@ __all__ = [
     "EndpointError",
     "History",
     "KandevError",
+    "PermissionRequest",
     "Plan",
     "Policy",
     "Profile",
@@ -59,6 +61,7 @@ __all__ = [
 _ROOMS = {
     "Controller": "kandev_nb.controller",
     "History": "kandev_nb.attachment",
+    "PermissionRequest": "kandev_nb.agents.permission",
     "Plan": "kandev_nb.planned",
     "Policy": "kandev_nb.servers",
     "Profile": "kandev_nb.servers",

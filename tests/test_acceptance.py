@@ -237,8 +237,9 @@ def test_no_planted_secret_is_in_what_a_session_shows_or_logs(
     session.prompt('call kandev create_task_plan_kandev {"content": "pl4nted-argument"}')
     session.prompt('call kandev get_task_plan_kandev {"unknown": "pl4nted-argument"}')
     session.prompt("call kandev get_task_plan_kandev {}\ncall kandev pl4nted-tool {}")
-    endpoint = session._core._endpoint
-    assert endpoint
+    execution = session._core._execution
+    assert execution
+    (endpoint,) = execution._endpoints
 
     shown = [
         json.dumps(session.report.to_wire()),

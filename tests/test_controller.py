@@ -573,7 +573,7 @@ def test_a_script_that_ends_with_live_sessions_ends_quietly_and_leaves_nothing()
         from kandev_nb import Controller
         kandev = Controller()
         sessions = [kandev.task("t").start("scripted") for _ in range(2)]
-        print(*(session._core._agent.pid for session in sessions))
+        print(*(session._core.agent.pid for session in sessions))
     """
     done = run_script(script)
 

@@ -34,7 +34,7 @@ threading.Thread(target=lambda: session.prompt("wait 600"), daemon=True).start()
 threading.Thread(target=lambda: session.wait_for("kandev", timeout=None), daemon=True).start()
 while not (is_inside("prompt") and is_inside("wait_for")):
     threading.Event().wait(0.01)
-print(session._core._agent.pid, flush=True)
+print(session._core.agent.pid, flush=True)
 """
 
 
@@ -90,7 +90,7 @@ atexit.register(outlast)
 from kandev_nb import Controller
 kandev = Controller()
 session = kandev.task("t").start(exec={slow})
-print(session._core._agent.pid)
+print(session._core.agent.pid)
 """)
 
     assert (done.returncode, done.stderr) == (0, "")

@@ -155,7 +155,7 @@ def test_a_child_that_leaves_its_own_session_open_leaves_no_agent(kernel: Kernel
         def leave():
             own = Controller()
             left = own.task("left").start("scripted")
-            os.write(writer, str(left._core._agent.pid).encode())
+            os.write(writer, str(left._core.agent.pid).encode())
             os._exit(0)
 
         reader, writer = os.pipe()

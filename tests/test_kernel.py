@@ -57,7 +57,7 @@ SILENT_LATER = fake_agent("shake_hands(); receive(); sys.stdin.read(); time.slee
 
 CALLS = {
     "initialize": (f"task.start(exec={SILENT})", "_shake_hands"),
-    "session-new": (f"task.start(exec={SILENT_LATER})", "new_session"),
+    "session-new": (f"task.start(exec={SILENT_LATER})", "open_session"),
     "wait_for": ("session.wait_for('kandev', timeout=None)", "wait_for"),
     "prompt": ("session.prompt('wait 600')", "prompt"),
 }

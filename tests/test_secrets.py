@@ -230,7 +230,8 @@ def test_the_processes_that_run_beside_the_agent_hold_no_secret_of_the_profile()
         )
         session.wait_for("kandev", "active")
 
-        secret = session._core._endpoint.secret if session._core._endpoint else ""
+        execution = session._core._execution
+        secret = execution._endpoints[-1].secret if execution else ""
         others = [
             child
             for child in psutil.Process().children(recursive=True)

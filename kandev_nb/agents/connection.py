@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Literal, Protocol, Self
 
 from acp import PROTOCOL_VERSION, RequestError
 from acp import connection as acp_connection
@@ -22,16 +22,19 @@ from acp.task import sender, supervisor
 from anyio import CancelScope
 
 from kandev_nb import logs
-from kandev_nb.agents import faults, requests
+from kandev_nb.agents import faults
 from kandev_nb.agents.advertised import Advertised, Capabilities, McpCapabilities
 from kandev_nb.agents.delivery import Server, secrets_of, session_params
+from kandev_nb.agents.opened import Choice, Opened, Way
 from kandev_nb.agents.output import RecentOutput
+from kandev_nb.agents.permission import PermissionCounts
 from kandev_nb.agents.process import AgentProcess
+from kandev_nb.agents.requests import METHOD_NOT_FOUND, Client
 from kandev_nb.agents.transport import AgentTransport, Oddities, announcing
 from kandev_nb.agents.turn import PromptResult, Turn
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.attachment.sanitize import KnownSecrets
-from kandev_nb.errors import AgentError
+from kandev_nb.errors import AgentError, ConfigError
 
 _log = logging.getLogger(__name__)
 
@@ -57,10 +60,13 @@ class AgentEvents(Protocol):
 class AgentConnection:
     """A running agent. Made by :meth:`open`; its methods belong to one event loop."""
 
-    def __init__(self, process: AgentProcess, events: AgentEvents, secrets: KnownSecrets) -> None:
+    def __init__(
+        self, process: AgentProcess, events: AgentEvents, secrets: KnownSecrets, client: Client
+    ) -> None:
         self._process = process
         self._events = events
         self._secrets = secrets
+        self._client = client
         self._turns: dict[str, Turn] = {}
         self._cancels: set[asyncio.Task[None]] = set()
         self._advertised = Advertised.read(None)
@@ -80,11 +86,13 @@ class AgentConnection:
         secrets: Iterable[str] = (),
         recent_output: RecentOutput | None = None,
         handshake_timeout: float = HANDSHAKE_TIMEOUT,
+        client: Client | None = None,
     ) -> Self:
         """Start an agent and shake hands with it; ``handshake_timeout`` is in seconds.
 
         ``secrets`` are kept out of errors, beside the values of ``env`` and those that servers are
-        given. ``recent_output`` is filled with what it writes to its standard error.
+        given. ``recent_output`` is filled with what it writes to its standard error. ``client``
+        is what the agent may ask of us; without one it is offered nothing and permitted nothing.
 
         Raises:
             ConfigError: ``cwd`` is not a directory.
@@ -93,7 +101,9 @@ class AgentConnection:
                 version 1 (``protocol_mismatch``). Nothing of it is left then.
         """
         process = await AgentProcess.start(command, env=env, cwd=cwd, recent_output=recent_output)
-        connection = cls(process, events, KnownSecrets((*secrets, *(env or {}).values())))
+        client = client or Client()
+        connection = cls(process, events, KnownSecrets((*secrets, *(env or {}).values())), client)
+        connection._end.add_done_callback(lambda _: client.end())
         try:
             async with asyncio.timeout(handshake_timeout):
                 await connection._shake_hands()
@@ -132,6 +142,11 @@ class AgentConnection:
         return self._advertised.sessions
 
     @property
+    def permission_counts(self) -> PermissionCounts:
+        """How many permissions the agent asked for and got, so far."""
+        return self._client.permission_counts
+
+    @property
     def auth_methods(self) -> tuple[str, ...]:
         """The IDs of the ways to log in that the agent advertises."""
         return self._advertised.auth_methods
@@ -146,29 +161,82 @@ class AgentConnection:
         """How often the agent strayed from the protocol."""
         return self._transport.oddities
 
-    async def new_session(
-        self, *, cwd: Path, servers: Sequence[Server], on_sent: Callable[[], None]
-    ) -> str:
-        """Open a session with ``servers`` and return the agent's ID for it (``session/new``).
+    def offers(self, way: Way) -> bool:
+        """Whether the agent advertises that way of opening a session."""
+        capabilities = self._advertised.sessions
+        offered = {
+            "new": True,
+            "load": capabilities.load_session,
+            "resume": capabilities.resume,
+            "fork": capabilities.fork,
+        }
+        return offered[way]
 
+    async def open_session(
+        self,
+        way: Way,
+        *,
+        cwd: Path,
+        servers: Sequence[Server],
+        on_sent: Callable[[], None],
+        session_id: str = "",
+    ) -> Opened:
+        """Open a session with ``servers`` (``session/new``, ``load``, ``resume``, ``fork``).
+
+        ``session_id`` is the agent's ID of the session that is loaded, resumed or forked.
         ``on_sent`` is called when the request has been written to the agent, before its answer.
 
         Raises:
+            Unsupported: the agent does not advertise it; nothing was sent.
             ConfigError: a server is not of ACP's shape; nothing was sent.
             AgentError: the agent refused (``auth_required``, ``session_request_failed``) or
                 ended. Servers may have been connected nevertheless.
         """
+        if not self.offers(way):
+            raise faults.not_offered(f"session/{way}")
         params = session_params(cwd, servers)
         self._secrets |= secrets_of(params)
+        if session_id:
+            params["sessionId"] = session_id
         with announcing(lambda: _guarded(on_sent)):
-            answer = await self._request("session/new", params)
-        session_id = answer.get("sessionId") if isinstance(answer, dict) else None
-        if not isinstance(session_id, str):
+            answer = await self._request(f"session/{way}", params)
+        opened = Opened.read(answer, "" if way in ("new", "fork") else session_id)
+        if opened is None:
             raise AgentError(
-                "The agent answered session/new without a session ID. Use another version of it.",
+                f"The agent answered session/{way} without a session ID. Use another version of "
+                "it.",
                 reason_code=ReasonCode.SESSION_REQUEST_FAILED,
             )
-        return session_id
+        return opened
+
+    async def close_session(self, session_id: str) -> None:
+        """End one session of the agent's, where it offers that (``session/close``)."""
+        if self._advertised.sessions.close:
+            await self._request("session/close", {"sessionId": session_id})
+
+    async def choose(
+        self, session_id: str, what: Literal["mode", "model"], choice: Choice | None, wanted: str
+    ) -> None:
+        """Set a session's mode or model (``session/set_mode``, ``set_config_option``).
+
+        Raises:
+            Unsupported: there is no such choice in this session.
+            ConfigError: ``wanted`` is not among what can be chosen.
+            AgentError: the agent refused.
+        """
+        if choice is None:
+            raise faults.not_offered(f"choosing a {what}")
+        if wanted not in choice.available:
+            raise ConfigError(
+                f"This agent has no {what} {wanted!r}. It has: {', '.join(choice.available)}.",
+                reason_code=ReasonCode.WRONG_ARGUMENT,
+            )
+        if choice.option:
+            params = {"configId": choice.option, "value": wanted}
+            await self._request("session/set_config_option", {"sessionId": session_id, **params})
+        else:
+            params = {"sessionId": session_id, f"{what}Id": wanted}
+            await self._request(f"session/set_{what}", params)
 
     async def prompt(
         self, session_id: str, text: str, on_text: Callable[[str], None] | None = None
@@ -195,6 +263,7 @@ class AgentConnection:
 
     async def cancel(self, session_id: str) -> None:
         """Ask the agent to end the session's turn (``session/cancel``); an ended agent is fine."""
+        self._client.cancelled(session_id)
         try:
             await self._acp.send_notification("session/cancel", {"sessionId": session_id})
         except ConnectionError:
@@ -211,6 +280,7 @@ class AgentConnection:
         self._transport.ended.set()
         await self._end
         await self._acp.close()
+        await self._client.close()
         await asyncio.gather(*self._cancels)
 
     async def _await_end(self) -> None:
@@ -225,10 +295,7 @@ class AgentConnection:
     async def _shake_hands(self) -> None:
         params = {
             "protocolVersion": PROTOCOL_VERSION,
-            "clientCapabilities": {
-                "fs": {"readTextFile": False, "writeTextFile": False},
-                "terminal": False,
-            },
+            "clientCapabilities": self._client.capabilities,
             "clientInfo": {"name": "kandev-nb", "title": "kandev-nb", "version": _our_version()},
         }
         self._advertised = Advertised.read(await self._request("initialize", params))
@@ -239,7 +306,8 @@ class AgentConnection:
         try:
             return await self._acp.send_request(method, params)
         except RequestError as error:
-            raise faults.refused(method, error, self._secrets) from None
+            methods = self._advertised.auth_methods
+            raise faults.refused(method, error, self._secrets, methods) from None
         except ConnectionError:
             raise await self._gone() from None
 
@@ -259,9 +327,12 @@ class AgentConnection:
 
     async def _requested(self, method: str, params: Any, _is_notification: bool) -> Any:
         """Called by the ACP library for each request of the agent."""
-        if method != requests.PERMISSION:
-            self.oddities.requests += 1
-        return requests.answer(method, params)
+        try:
+            return await self._client.answer(method, params)
+        except RequestError as error:
+            if error.code == METHOD_NOT_FOUND:
+                self.oddities.requests += 1
+            raise
 
     def _notified(self, method: str, params: dict[str, Any]) -> None:
         """Called by the transport for each notification of the agent."""

@@ -15,7 +15,7 @@ from acp import PROTOCOL_VERSION, RequestError
 from kandev_nb.agents.process import LINE_BYTES
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.attachment.sanitize import KnownSecrets, sanitize_summary
-from kandev_nb.errors import AgentError
+from kandev_nb.errors import AgentError, Unsupported
 
 _AUTH_REQUIRED: Final = -32000
 """ACP's own code for it ("Error codes"); some agents say the same in words with another code."""
@@ -28,13 +28,21 @@ _ASKS_FOR_LOGIN: Final = re.compile(
 )
 
 
-def refused(method: str, error: RequestError, secrets: KnownSecrets) -> AgentError:
-    """Return the error for an agent that answered ``method`` with a JSON-RPC error."""
+def refused(
+    method: str, error: RequestError, secrets: KnownSecrets, auth_methods: tuple[str, ...] = ()
+) -> AgentError:
+    """Return the error for an agent that answered ``method`` with a JSON-RPC error.
+
+    ``auth_methods`` are the IDs of the ways to log in that it advertises.
+    """
     words = _words(error)
     reason = _reason(method, error, words)
     summary = sanitize_summary(words, secrets) or "no reason given"
+    advice = _ADVICE[reason]
+    if reason == ReasonCode.AUTH_REQUIRED and auth_methods:
+        advice += f" It offers: {', '.join(map(sanitize_summary, auth_methods))}."
     return AgentError(
-        f"The agent refused {method}: {summary} (code {error.code}). {_ADVICE[reason]}",
+        f"The agent refused {method}: {summary} (code {error.code}). {advice}",
         reason_code=reason,
         code=error.code,
         data=error.data,
@@ -46,6 +54,15 @@ def exited(returncode: int | None) -> AgentError:
     return AgentError(
         f"The agent {exit_words(returncode)}. Read its recent output, then start it again.",
         reason_code=ReasonCode.AGENT_EXITED,
+    )
+
+
+def not_offered(what: str) -> Unsupported:
+    """Return the error for what the agent does not advertise; nothing was sent."""
+    return Unsupported(
+        f"The agent does not offer {what}. Start a new session instead, or use an agent that "
+        "advertises it.",
+        reason_code=ReasonCode.NOT_OFFERED,
     )
 
 

@@ -3,6 +3,7 @@
 An agent's diagnostics may hold anything, so the text is one attribute away and never in a repr.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 OUTPUT_LINES: Final = 50
@@ -16,14 +17,23 @@ class RecentOutput:
     to the words; they may hold secrets and must not be stored.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_line: Callable[[str], None] | None = None) -> None:
         self._tail = b""
         self._bytes_written = 0
+        self._on_line = on_line
+        self._line = b""
 
     def feed(self, chunk: bytes) -> None:
-        """Add what the agent wrote; the oldest is forgotten."""
+        """Add what the agent wrote; the oldest is forgotten.
+
+        Each line goes to ``on_line`` as it ends, as far as it is short enough to be a message.
+        """
         self._bytes_written += len(chunk)
         self._tail = (self._tail + chunk)[-OUTPUT_BYTES:]
+        if self._on_line is not None:
+            *lines, self._line = (self._line + chunk)[-OUTPUT_BYTES:].split(b"\n")
+            for line in lines:
+                self._on_line(line.decode("utf-8", "replace"))
 
     @property
     def text(self) -> str:

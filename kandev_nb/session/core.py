@@ -1,12 +1,13 @@
 """One session: one agent, one endpoint and one ledger, tied together.
 
-Everything here runs on the loop thread. A session starts with an execution of the agent and an
-attempt inside it; it ends when it is closed or when the agent does.
+Everything here runs on the loop thread. A session goes on through executions of its agent and
+attempts inside them; it ends when it is closed or when the agent does.
 """
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any, Final, Literal
 from weakref import WeakSet
 
@@ -14,31 +15,18 @@ from anyio import CancelScope, to_thread
 
 from kandev_nb.agents.connection import AgentConnection
 from kandev_nb.agents.faults import exit_words
+from kandev_nb.agents.opened import Choice, Way
 from kandev_nb.agents.output import RecentOutput
 from kandev_nb.agents.turn import PromptResult
 from kandev_nb.attachment import Attempt, History, Provenance, ReasonCode
 from kandev_nb.attachment.display import View, display
 from kandev_nb.attachment.model import utc_now
-from kandev_nb.endpoint import (
-    AttemptEndpoint,
-    EndpointServer,
-    ToolRegistry,
-    ToolSet,
-    bridge,
-    built_in_tools,
-)
+from kandev_nb.endpoint import EndpointServer, ToolRegistry, ToolSet, built_in_tools
 from kandev_nb.errors import AgentError, KandevError
 from kandev_nb.ledger import Ledger, Subscriber
-from kandev_nb.servers import (
-    Decision,
-    Transports,
-    acp_server,
-    built_in,
-    deliver,
-    deliver_built_in,
-)
 from kandev_nb.session.attempt import AttemptRecorder
-from kandev_nb.session.attribution import from_error, from_update
+from kandev_nb.session.attribution import from_error, from_line, from_update
+from kandev_nb.session.execution import Execution
 from kandev_nb.session.identity import new_id
 from kandev_nb.session.launch import Launch, text
 from kandev_nb.session.task import SessionDesk, TaskCore
@@ -49,6 +37,13 @@ _OVER: Final[dict[State, str]] = {
     "ended": "has ended with its agent",
     "closed": "is closed",
 }
+_KINDS: Final[dict[Way, tuple[str, str]]] = {
+    "new": ("reset", ""),
+    "load": ("load", ""),
+    "resume": ("resume", ""),
+    "fork": ("new", "fork of the session before it"),
+}
+"""Kind and cause of the attempt that opening a session in that way begins."""
 
 
 class SessionCore:
@@ -64,7 +59,8 @@ class SessionCore:
         self.agent_profile_id = new_id("profile")
         self.started_at = utc_now()
         self.state: State = "starting"
-        self.recent_output = RecentOutput()
+        # Nobody listens to an agent of which no wording is known.
+        self.recent_output = RecentOutput(self._said if launch.agent.failure_lines else None)
         self._starting = CancelScope()
         self._over = asyncio.Event()
         _live.add(self)
@@ -73,10 +69,9 @@ class SessionCore:
         self.tools = ToolRegistry()
         self._tool_set = ToolSet(built_in_tools(SessionDesk(self)), task.tools, self.tools)
         self._endpoints = endpoints
-        self._endpoint: AttemptEndpoint | None = None
+        self._execution: Execution | None = None
         self._recorder: AttemptRecorder | None = None
-        self._agent: AgentConnection | None = None
-        self._acp_session_id = ""
+        self._changes = asyncio.Lock()
         self._is_prompting = False
         self._executions = self._attempts = 0
 
@@ -85,42 +80,80 @@ class SessionCore:
         """Whether the session can still be prompted, now or soon."""
         return self.state not in _OVER
 
-    async def start(self) -> None:
+    @property
+    def agent(self) -> AgentConnection | None:
+        """The agent of the current execution, once it has shaken hands."""
+        return self._execution.agent if self._execution else None
+
+    async def start(self, way: Way = "new", acp_session_id: str = "") -> None:
         """Start the agent and open its session. Whatever was spawned is ended on failure."""
-        with self._starting:
+        kind, cause = ("new", "") if way == "new" else _KINDS[way]
+        await self._begin(kind, cause, way, acp_session_id)
+
+    async def restart(self, launch: Launch) -> None:
+        """End the agent and start it anew (SE-2); also one that has ended by itself."""
+        async with self._changing("restart it", "running", "ended"):
+            self._use(launch)
+            await self._begin("restart", "", "new", "")
+
+    async def reopen(self, launch: Launch, way: Way, acp_session_id: str = "") -> None:
+        """Open another ACP session in the same process, as a new attempt (EV-7).
+
+        An agent that is known to go on with its first connection to a server of the same name is
+        restarted for a reset.
+        """
+        async with self._changing("reset it"):
+            execution = self._execution
+            assert execution is not None, "it is running"
+            execution.check_offers(way)
+            self._use(launch)
+            kind, cause = _KINDS[way]
+            if way == "new" and self.launch.agent.reset_by_restart:
+                await self._begin(kind, "by restart, which this agent needs", way, "")
+                return
+            current = execution.opened.session_id if execution.opened else ""
+            recorder = self._record_attempt(kind, cause, execution)
             try:
-                await self._attach(new_id("execution"))
+                await self._attach(execution, recorder, way, acp_session_id or current)
             except KandevError as error:
                 self._record_failure(error)
-                await self._end("failed", "the session could not be started")
                 error.add_note(str(self.view(self.ledger.history)))
                 raise
             except BaseException:
-                if self._starting.cancel_called:
-                    await self._end("closed", "closed")
-                else:
-                    await self._end("failed", "the start was interrupted")
+                words = "The call that opens a session was interrupted"
+                recorder.failed(ReasonCode.CALL_TIMEOUT, words, Provenance.OBSERVED)
                 raise
-            self.state = "running"
-        if self._starting.cancelled_caught:
-            raise self.over()
 
-    async def prompt(self, words: str) -> PromptResult:
+    async def prompt(
+        self, words: str, on_text: Callable[[str], None] | None = None
+    ) -> PromptResult:
         """Send a prompt and return how its turn ended."""
         text(words, "The prompt")
-        if self._agent is None or self.state != "running":
-            raise self.over()
-        if self._is_prompting:
-            raise AgentError(
-                f'Session "{self.name}" is answering a prompt. Wait for it or interrupt it, or '
-                "prompt another session.",
-                reason_code=ReasonCode.PROMPT_UNDER_WAY,
-            )
+        agent, acp_session_id = self._conversation()
+        self._refuse_if_prompting()
         self._is_prompting = True
         try:
-            return await self._agent.prompt(self._acp_session_id, words)
+            return await agent.prompt(acp_session_id, words, on_text)
         finally:
             self._is_prompting = False
+
+    async def cancel(self) -> None:
+        """Ask the agent to end the turn that is under way; without one nothing happens."""
+        if self._is_prompting:
+            agent, acp_session_id = self._conversation()
+            await agent.cancel(acp_session_id)
+
+    def choice(self, what: Literal["mode", "model"]) -> Choice | None:
+        """Return what can be chosen in the session, and what is, as far as the agent says."""
+        opened = self._execution.opened if self._execution else None
+        return getattr(opened, what) if opened else None
+
+    async def choose(self, what: Literal["mode", "model"], wanted: str) -> None:
+        """Set the session's mode or model."""
+        agent, acp_session_id = self._conversation()
+        assert self._execution is not None
+        await agent.choose(acp_session_id, what, self.choice(what), text(wanted, f"The {what}"))
+        self._execution.chose(what, wanted)
 
     async def close(self) -> None:
         """End the agent and everything of this session, or wait until that is done."""
@@ -160,86 +193,129 @@ class SessionCore:
 
     def exited(self, returncode: int | None) -> None:
         """Called by the connection when the agent process is gone."""
-        if self.state != "running" or self._recorder is None:
+        if self.state != "running" or self._recorder is None or self._execution is None:
             return
         self.state = "ended"
         words = exit_words(returncode)
         self._recorder.failed(ReasonCode.AGENT_EXITED, f"The agent {words}", Provenance.OBSERVED)
         self._recorder.ended(f"the agent {words}")
-        self.task.spawn(self._end_endpoint())
+        self.task.spawn(self._execution.end_endpoints())
 
     def session_update(self, acp_session_id: str, update: dict[str, Any]) -> None:
         """Called by the connection for each update that the agent sends."""
+        if self._execution is None or acp_session_id in self._execution.left:
+            return
         if self._recorder and (refusal := from_update(update, self._recorder.delivered)):
             self._recorder.refused(refusal)
 
-    async def _attach(self, execution_id: str) -> None:
-        self._executions += 1
-        recorder = self._recorder = self._new_attempt(execution_id)
-        self._endpoint = await self._endpoints.open(
-            recorder.attempt_id, self._tool_set, self.ledger
-        )
-        self.ledger.protect((self._endpoint.secret,))
-        launch, own = self.launch, self._built_in(self._endpoint)
+    def _said(self, line: str) -> None:
+        """Called for each line that the agent writes to its standard error."""
+        if (recorder := self._recorder) is None:
+            return
+        if refusal := from_line(line, self.launch.agent.failure_lines, recorder.delivered):
+            recorder.refused(refusal)
+
+    async def _begin(self, kind: str, cause: str, way: Way, acp_session_id: str) -> None:
+        """Begin an execution, in place of the one before it; end everything on failure."""
+        self.state, self._starting = "starting", CancelScope()
+        with self._starting:
+            try:
+                before, execution = self._execution, self._new_execution()
+                recorder = self._record_attempt(kind, cause, execution)
+                if before is not None:
+                    await before.end()
+                await self._attach(execution, recorder, way, acp_session_id)
+            except KandevError as error:
+                self._record_failure(error)
+                await self._end("failed", "the session could not be started")
+                error.add_note(str(self.view(self.ledger.history)))
+                if error.reason_code == ReasonCode.AUTH_REQUIRED:
+                    error.add_note(" ".join(self.launch.agent.needs))
+                raise
+            except BaseException:
+                if self._starting.cancel_called:
+                    await self._end("closed", "closed")
+                else:
+                    await self._end("failed", "the start was interrupted")
+                raise
+            self.state = "running"
+        if self._starting.cancelled_caught:
+            raise self.over()
+
+    async def _attach(
+        self, execution: Execution, recorder: AttemptRecorder, way: Way, acp_session_id: str
+    ) -> None:
+        """Deliver the servers of a new attempt, in a session of the agent's that is opened."""
+        own = await execution.serve(recorder.attempt_id)
         recorder.configured(own[0], "kandev")
-        for decision in launch.servers:
+        for decision in self.launch.servers:
             recorder.configured(decision, "profile")
             if not decision.delivers:
                 recorder.left_out(decision)
-        self._agent = await AgentConnection.open(
-            launch.command,
-            env=launch.env,
-            cwd=launch.cwd,
-            events=self,
-            recent_output=self.recent_output,
-            secrets=launch.secrets,
-        )
-        await self._open_acp_session(recorder, own)
+        if execution.agent is None:
+            await execution.start(self.name, self, self.recent_output)
+        await execution.open(recorder, own, way, acp_session_id)
 
-    async def _open_acp_session(self, recorder: AttemptRecorder, own: tuple[Decision, ...]) -> None:
-        assert self._agent is not None
-        transports = Transports(self._agent.mcp_capabilities.offered, self.launch.agent.takes)
-        meant = [decision for decision in self.launch.servers if decision.delivers]
-        decisions = (deliver_built_in(own, transports), *deliver(meant, transports))
-        for decision in decisions:
-            if not decision.delivers:
-                recorder.left_out(decision)
-        self._acp_session_id = await self._agent.new_session(
-            cwd=self.launch.cwd,
-            servers=[acp_server(decision) for decision in decisions if decision.delivers],
-            on_sent=lambda: recorder.delivered_all(decisions),
-        )
-        recorder.accepted(self._acp_session_id)
+    def _use(self, launch: Launch) -> None:
+        self.launch = launch
+        self.ledger.protect(launch.secrets)
+        if self._execution is not None:
+            self._execution.launch = launch
 
-    def _built_in(self, endpoint: AttemptEndpoint) -> tuple[Decision, ...]:
-        endpoints = self._endpoints
-        return built_in(
-            endpoints.url(endpoint),
-            endpoints.sse_url(endpoint),
-            bridge.command(),
-            {
-                bridge.URL_VARIABLE: f"{endpoints.origin}/mcp",
-                bridge.SECRET_VARIABLE: endpoint.secret,
-            },
-        )
+    def _new_execution(self) -> Execution:
+        self._executions += 1
+        self._execution = Execution(self.launch, self._endpoints, self._tool_set, self.ledger)
+        return self._execution
 
-    def _new_attempt(self, execution_id: str) -> AttemptRecorder:
+    def _record_attempt(self, kind: str, cause: str, execution: Execution) -> AttemptRecorder:
+        """Supersede the current attempt at once, before anything is delivered (EV-7)."""
         self._attempts += 1
         attempt = Attempt(
             attachment_attempt_id=new_id("attempt"),
             task_id=self.task.task_id,
             session_id=self.session_id,
-            execution_id=execution_id,
+            execution_id=execution.id,
             agent_id=self.launch.agent.id,
             agent_profile_id=self.agent_profile_id,
             started_at=utc_now(),
-            kind="new",
+            kind=kind,
+            cause=cause,
         )
-        return AttemptRecorder(self.ledger, attempt)
+        self._recorder = AttemptRecorder(self.ledger, attempt)
+        return self._recorder
+
+    @asynccontextmanager
+    async def _changing(self, what: str, *states: State) -> AsyncIterator[None]:
+        """Let one change of the session happen at a time, and none while it is prompted."""
+        async with self._changes:
+            if self.state not in (states or ("running",)):
+                raise self.over()
+            self._refuse_if_prompting(f", then {what}")
+            yield
+
+    def _conversation(self) -> tuple[AgentConnection, str]:
+        """Return the agent and the ACP session that a prompt goes to."""
+        execution = self._execution
+        if self.state != "running" or execution is None or execution.agent is None:
+            raise self.over()
+        if execution.opened is None:
+            raise AgentError(
+                f'Session "{self.name}" has no open session of its agent: the last one could not '
+                "be opened. Call its reset() or restart().",
+                reason_code=ReasonCode.SESSION_REQUEST_FAILED,
+            )
+        return execution.agent, execution.opened.session_id
+
+    def _refuse_if_prompting(self, then: str = ", or prompt another session") -> None:
+        if self._is_prompting:
+            raise AgentError(
+                f'Session "{self.name}" is answering a prompt. Wait for it or interrupt it{then}.',
+                reason_code=ReasonCode.PROMPT_UNDER_WAY,
+            )
 
     def _record_failure(self, error: KandevError) -> None:
         recorder = self._recorder
-        if recorder is None:
+        if recorder is None or self.state == "ended":
             return
         if isinstance(error, AgentError) and error.code is not None:
             if refusal := from_error(error, recorder.delivered):
@@ -252,12 +328,9 @@ class SessionCore:
     async def _end(self, state: State, reason: str) -> None:
         """End everything, also when the call that asks for it has been cancelled."""
         self.state = state
-        if self._endpoint is not None:
-            self._endpoint.expect_end()
         with CancelScope(shield=True):
-            if self._agent is not None:
-                await self._agent.close()
-            await self._end_endpoint()
+            if self._execution is not None:
+                await self._execution.end()
             if self._recorder is not None:
                 self._recorder.ended(reason)
             await to_thread.run_sync(self.ledger.close)
@@ -269,10 +342,6 @@ class SessionCore:
         self.task.is_open = False
         self.ledger.disown()
         self._over.set()
-
-    async def _end_endpoint(self) -> None:
-        if self._endpoint is not None:
-            await self._endpoints.end(self._endpoint)
 
 
 _live: WeakSet[SessionCore] = WeakSet()

@@ -14,6 +14,8 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from kandev_nb.agents.finding import find_command
+from kandev_nb.agents.permission import ASK_TIMEOUT, PermissionDesk, Permissions
 from kandev_nb.agents.registry import AgentSpec, find_agent
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.errors import ConfigError
@@ -43,16 +45,44 @@ _WORDS: Final = TypeAdapter[list[str]](list[str], config=_STRICT)
 _ENVIRONMENT: Final = TypeAdapter[dict[str, str]](dict[str, str], config=_STRICT)
 
 
+class Offers(NamedTuple):
+    """What the agent may ask of its client."""
+
+    permissions: Permissions = "ask"
+    ask_timeout: float = ASK_TIMEOUT
+    files: bool = True
+    terminal: bool = False
+
+
 class Launch(NamedTuple):
-    """What a session is started from."""
+    """What an execution of a session is started from."""
 
     agent: AgentSpec
-    command: tuple[str, ...]
+    is_registered: bool
+    npx: bool
+    """Whether npx may run a registered agent that is not installed."""
+
+    args: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
+    offers: Offers
+    policy: Policy
     servers: tuple[Decision, ...]
     secrets: tuple[str, ...]
     """What must not be shown of all that was handed over (SA-2)."""
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command line. Each execution looks for a registered agent anew.
+
+        Raises:
+            AgentError: a registered agent is not found (``command_not_found``).
+        """
+        words = self.agent.command
+        if self.is_registered:
+            environ = {**os.environ, **self.env}
+            words = find_command(self.agent, environ, self.cwd, npx=self.npx)
+        return (*words, *self.args)
 
 
 def read_launch(
@@ -63,22 +93,44 @@ def read_launch(
     policy: Policies | None,
     env: Mapping[str, str] | None,
     cwd: str | Path | None,
+    npx: bool,
+    offers: Offers = Offers(),  # noqa: B008 - it cannot be changed
 ) -> Launch:
     """Return the launch that the arguments of ``start`` describe; ``command`` is its ``exec``."""
-    spec = _agent(agent, command)
+    spec = _agent(agent, command, npx)
     given = {**spec.env, **environment(env or {})}
-    workdir, line = directory(cwd), (*spec.command, *_words(args, "args="))
+    workdir, more = directory(cwd), _words(args, "args=")
+    bound = seconds(offers.ask_timeout, "ask_timeout=") or 0
+    # It says what is wrong with them, before anything is started.
+    PermissionDesk(offers.permissions, ask_timeout=bound)
     rules = read_policy(policy)
     decisions, notes = meant(servers, rules, spec, given, workdir)
     _say(decisions, notes)
     return Launch(
         agent=spec,
-        command=line,
+        is_registered=agent is not None,
+        npx=npx,
+        args=more,
         env={name: value for name, value in given.items() if not name.startswith(_INPUT)},
         cwd=workdir,
+        offers=offers,
+        policy=rules,
         servers=decisions,
-        secrets=_secrets(line, given, rules, decisions),
+        secrets=_secrets((*spec.command, *more), given, rules, decisions),
     )
+
+
+def with_servers(launch: Launch, servers: Servers | None, policy: Policies | None) -> Launch:
+    """Return the launch with other servers, another policy, or as it is when neither is given."""
+    if servers is None and policy is None:
+        return launch
+    if servers is None:
+        raise wrong("policy= comes with the servers= that it is for. Give both.")
+    rules = launch.policy if policy is None else read_policy(policy)
+    decisions, notes = meant(servers, rules, launch.agent, launch.env, launch.cwd)
+    _say(decisions, notes)
+    secrets = (*launch.secrets, *_secrets((), launch.env, rules, decisions))
+    return launch._replace(policy=rules, servers=decisions, secrets=secrets)
 
 
 def meant(
@@ -127,9 +179,11 @@ def wrong(message: str) -> ConfigError:
     return ConfigError(message, reason_code=ReasonCode.WRONG_ARGUMENT)
 
 
-def _agent(agent: str | None, command: Command | None) -> AgentSpec:
+def _agent(agent: str | None, command: Command | None, npx: bool) -> AgentSpec:
     if agent is not None and command is not None:
         raise wrong("Name a registered agent or give exec=, not both.")
+    if npx and command is not None:
+        raise wrong("npx=True is for a registered agent. Begin exec= with npx instead.")
     if agent is not None:
         return find_agent(text(agent, "The agent"))
     if command is None:
@@ -163,7 +217,8 @@ def _secrets(
 ) -> tuple[str, ...]:
     """Return what must not be shown; the names of the session's own servers always may be."""
     names = {name for decision in decisions for name in (decision.name, decision.row)}
-    words = in_arguments(command[0], command[1:])
+    program, *more = command or ("",)
+    words = in_arguments(program, more)
     given = (in_values(env.values()), words, policy.secrets(), *(d.secrets for d in decisions))
     return tuple(value for values in given for value in values if value not in names)
 

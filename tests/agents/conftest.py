@@ -68,7 +68,8 @@ async def server() -> AsyncIterator[TinyServer]:
 
 
 async def open_session(agent: AgentConnection, cwd: Path, *servers: Server) -> str:
-    return await agent.new_session(cwd=cwd, servers=servers, on_sent=lambda: None)
+    opened = await agent.open_session("new", cwd=cwd, servers=servers, on_sent=lambda: None)
+    return opened.session_id
 
 
 def http(server: TinyServer, name: str = "tiny") -> dict[str, Any]:

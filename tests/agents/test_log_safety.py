@@ -64,9 +64,9 @@ async def test_no_frame_reaches_a_log_at_any_level(
         raise RuntimeError(words)
 
     async with opened(fake_agent(CARELESS), env={"KEY": SECRET}) as connection:
-        session = await connection.new_session(cwd=tmp_path, servers=[], on_sent=lambda: None)
+        made = await connection.open_session("new", cwd=tmp_path, servers=[], on_sent=lambda: None)
         with pytest.raises(AgentError) as failure:
-            await connection.prompt(session, SECRET, complain)
+            await connection.prompt(made.session_id, SECRET, complain)
     assert failure.value.reason_code == ReasonCode.PROMPT_FAILED
     # The hook did get what the logs did not.
     assert SECRET in json.dumps(events.updates)
@@ -92,7 +92,9 @@ async def test_the_secrets_of_a_session_do_not_come_back_in_an_error(
     entry = {"type": "http", "name": "s", "url": url, "headers": [header]}
     async with opened(agent) as connection:
         with pytest.raises(AgentError, match="cannot reach") as failure:
-            await connection.new_session(cwd=tmp_path, servers=[entry], on_sent=lambda: None)
+            await connection.open_session(
+                "new", cwd=tmp_path, servers=[entry], on_sent=lambda: None
+            )
     for hidden in (SECRET, "word-of-mine", "hidden-path", "quite-secret"):
         assert hidden not in str(failure.value)
     assert failure.value.__suppress_context__

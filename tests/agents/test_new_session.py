@@ -57,8 +57,11 @@ async def test_a_server_that_the_library_would_drop_is_named_and_nothing_is_sent
     sent: list[bool] = []
     async with opened(fake_agent("shake_hands(); receive(); sys.exit(5)")) as connection:
         with pytest.raises(ConfigError, match="'bad one'") as failure:
-            await connection.new_session(
-                cwd=tmp_path, servers=[*SERVERS, malformed], on_sent=lambda: sent.append(True)
+            await connection.open_session(
+                "new",
+                cwd=tmp_path,
+                servers=[*SERVERS, malformed],
+                on_sent=lambda: sent.append(True),
             )
     assert failure.value.reason_code == ReasonCode.INVALID_PROFILE
     assert sent == []
@@ -82,14 +85,14 @@ async def test_on_sent_is_called_when_the_agent_has_the_frame_and_before_its_ans
     large = McpServerStdio(name="large", command="x", args=["a" * (8 << 20)], env=[])
     async with opened(agent) as connection:
         opening = asyncio.create_task(
-            connection.new_session(cwd=tmp_path, servers=[large], on_sent=sent.touch)
+            connection.open_session("new", cwd=tmp_path, servers=[large], on_sent=sent.touch)
         )
         done, _ = await asyncio.wait([opening], timeout=0.3)
         # The agent reads nothing yet, so the frame cannot have been delivered.
         assert not done
         assert not sent.exists()
         go.touch()
-        assert await opening == "s"
+        assert (await opening).session_id == "s"
 
 
 @pytest.mark.req("CF-6")
@@ -100,8 +103,8 @@ async def test_on_sent_is_not_called_for_an_agent_that_is_gone(
     async with opened(fake_agent("shake_hands(); sys.exit(2)")) as connection:
         await until(lambda: events.exits == [2])
         with pytest.raises(AgentError, match="exit code 2") as failure:
-            await connection.new_session(
-                cwd=tmp_path, servers=[], on_sent=lambda: sent.append(True)
+            await connection.open_session(
+                "new", cwd=tmp_path, servers=[], on_sent=lambda: sent.append(True)
             )
         assert failure.value.reason_code == ReasonCode.AGENT_EXITED
     assert sent == []
@@ -112,8 +115,8 @@ async def test_a_callback_that_raises_changes_nothing(opened: Opening, tmp_path:
         raise RuntimeError
 
     async with opened(fake_agent("serve_session(); receive()")) as connection:
-        session = await connection.new_session(cwd=tmp_path, servers=[], on_sent=complain)
-        assert session == "s"
+        made = await connection.open_session("new", cwd=tmp_path, servers=[], on_sent=complain)
+        assert made.session_id == "s"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pandas as pd
 from kandev_nb import (
     Controller,
     History,
+    PermissionRequest,
     Plan,
     Policy,
     Profile,
@@ -18,6 +19,7 @@ from kandev_nb import (
     read_policy,
     read_profile,
 )
+from kandev_nb.agents.permission import PermissionCounts
 from kandev_nb.attachment import ServerAttachment, View
 from kandev_nb.servers import HttpServer, StdioServer
 
@@ -59,6 +61,20 @@ def meant(task: Task) -> None:
     task.start("scripted", servers="mcp.json", policy="local")
     models = [StdioServer(name="a", command="b"), HttpServer(name="c", url="https://h.test")]
     task.start("scripted", servers=models, policy=Path("policy.toml"))
+
+
+def conversed(task: Task) -> None:
+    def allow(request: PermissionRequest) -> bool:
+        return request.kind == "read"
+
+    session = task.start("gemini", npx=True, permissions=allow, files=False, terminal=True)
+    session.prompt("say hello", on_text=print, echo=True)
+    session.reset(servers={"x": {"command": "y"}}, policy="local")
+    session.load("id")
+    session.set_mode("plan")
+    assert_type(session.modes, tuple[str, ...])
+    assert_type(session.permission_counts, PermissionCounts | None)
+    task.start("claude", permissions="allow", resume="id")
 
 
 async def awaited(task: Task) -> None:

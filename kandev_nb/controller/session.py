@@ -1,0 +1,414 @@
+"""One session, as a notebook works with it."""
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+from kandev_nb import runtime
+from kandev_nb.agents.opened import Way
+from kandev_nb.agents.output import RecentOutput
+from kandev_nb.agents.permission import PermissionCounts
+from kandev_nb.agents.turn import PromptResult
+from kandev_nb.attachment import History, ReasonCode, ServerAttachment, View
+from kandev_nb.attachment.words import visible
+from kandev_nb.controller.bounds import CLOSE_TIMEOUT, PROMPT_TIMEOUT, START_TIMEOUT, WAIT_TIMEOUT
+from kandev_nb.endpoint import Tool
+from kandev_nb.errors import ConfigError
+from kandev_nb.servers import Servers
+from kandev_nb.session.core import SessionCore
+from kandev_nb.session.launch import (
+    Launch,
+    Policies,
+    seconds,
+    text,
+    with_servers,
+    wrong,
+)
+from kandev_nb.session.offering import OffersTools
+from kandev_nb.session.waiting import wait_for
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kandev_nb.controller.task import Task
+
+Unsubscribe = Callable[[], None]
+
+
+class Session(OffersTools):
+    """One conversation with one agent, and what it attached. Made by :meth:`Task.start`.
+
+    As the last line of a cell it shows its servers, live.
+    """
+
+    def __init__(self, task: "Task", core: SessionCore) -> None:
+        super().__init__(core.tools)
+        self._core = core
+        self.task = task
+        self.aio = AsyncSession(core)
+
+    @property
+    def name(self) -> str:
+        """The name that the user gave, or the session's number in its task."""
+        return self._core.name
+
+    @property
+    def session_id(self) -> str:
+        """The session's ID."""
+        return self._core.session_id
+
+    @property
+    def state(self) -> str:
+        """``starting``, ``running``, ``failed``, ``ended`` (by the agent) or ``closed``."""
+        return self._core.state
+
+    @property
+    def report(self) -> History:
+        """The report: the current attempt and the two before it, with all that is known now."""
+        return self._core.ledger.drain()
+
+    @property
+    def view(self) -> View:
+        """What a person is shown of the report."""
+        return self._core.view(self.report)
+
+    def status(self, name: str) -> str:
+        """Return the wire status of server ``name``. Raises ``ConfigError`` for an unknown one."""
+        return self._row(name).status
+
+    def explain(self, name: str) -> str:
+        """Return what is proven of server ``name``, what is not, and what would settle it."""
+        self._row(name)
+        row = self.view.row(name)
+        return row.explanation if row else ""
+
+    def wait_for(
+        self, name: str, status: str = "active", *, timeout: float | None = WAIT_TIMEOUT
+    ) -> ServerAttachment:
+        """Return the row of server ``name`` once it is at ``status`` or above.
+
+        The order is delivered, connected, active; the newest attempt counts.
+
+        Raises:
+            AttachmentFailed: the server is failed, filtered or unavailable.
+            WaitTimeout: not reached within ``timeout`` seconds; the message explains what is
+                proven. Absence is no failure.
+            AgentError: the session is over.
+            ConfigError: there is no such server or status.
+        """
+        return runtime.call(
+            lambda: wait_for(self._core, name, status, seconds(timeout)),
+            timeout=None,
+            what="wait_for",
+        )
+
+    def prompt(
+        self,
+        text: str,
+        *,
+        on_text: Callable[[str], None] | None = None,
+        echo: bool = False,
+        timeout: float | None = PROMPT_TIMEOUT,
+    ) -> PromptResult:
+        """Send a prompt and return how its turn ended.
+
+        Args:
+            text: what the agent is told.
+            on_text: called with the agent's words as they come, on the loop's thread: it must
+                return at once.
+            echo: print the agent's words as they come; a notebook saves them.
+            timeout: seconds until the turn must have ended.
+
+        Raises:
+            AgentError: the agent refused the prompt or ended, or it is answering another one.
+            WaitTimeout: no answer within ``timeout`` seconds; the turn is cancelled, the session
+                goes on.
+        """
+        return runtime.call(
+            lambda: self._core.prompt(text, _listener(on_text, echo)),
+            timeout=seconds(timeout),
+            what="The prompt",
+        )
+
+    def reset(
+        self,
+        *,
+        servers: Servers | None = None,
+        policy: Policies | None = None,
+        timeout: float | None = START_TIMEOUT,
+    ) -> None:
+        """Give the agent a new session in the same process: a new conversation, a new attempt.
+
+        The attempt before it is history at once, whatever comes of the new one. An agent that is
+        known to keep its first connections is restarted for it.
+
+        Args:
+            servers: other servers than before, as in :meth:`Task.start`.
+            policy: another policy for them.
+            timeout: seconds until the session must be open.
+
+        Raises:
+            AgentError: the agent refused or ended, or it is answering a prompt.
+            ConfigError: the input cannot be used; nothing was sent.
+            WaitTimeout: it took longer than ``timeout`` seconds.
+        """
+        self._reopen("new", "", with_servers(self._core.launch, servers, policy), timeout)
+
+    def restart(
+        self,
+        *,
+        servers: Servers | None = None,
+        policy: Policies | None = None,
+        timeout: float | None = START_TIMEOUT,
+    ) -> None:
+        """End the agent and start it anew, as a new execution; also one that has ended by itself.
+
+        Arguments and errors are those of :meth:`reset`. A restart that fails ends the session.
+        """
+        launch = with_servers(self._core.launch, servers, policy)
+        bound = seconds(timeout)
+        runtime.call(lambda: self._core.restart(launch), timeout=bound, what="The restart")
+
+    def load(
+        self, acp_session_id: str | None = None, *, timeout: float | None = START_TIMEOUT
+    ) -> None:
+        """Have the agent load an earlier session of its own, the current one if none is named.
+
+        Raises:
+            Unsupported: the agent does not advertise it; nothing was sent.
+            AgentError: as :meth:`reset`.
+            WaitTimeout: it took longer than ``timeout`` seconds.
+        """
+        self._reopen("load", acp_id(acp_session_id), self._core.launch, timeout)
+
+    def resume(
+        self, acp_session_id: str | None = None, *, timeout: float | None = START_TIMEOUT
+    ) -> None:
+        """Have the agent resume an earlier session, as :meth:`load` but not told again."""
+        self._reopen("resume", acp_id(acp_session_id), self._core.launch, timeout)
+
+    def fork(self, *, timeout: float | None = START_TIMEOUT) -> None:
+        """Go on in a copy of the conversation; errors are those of :meth:`load`."""
+        self._reopen("fork", "", self._core.launch, timeout)
+
+    def cancel(self, *, timeout: float | None = CLOSE_TIMEOUT) -> None:
+        """Ask the agent to end the turn that another thread or cell prompted; none is fine."""
+        runtime.call(self._core.cancel, timeout=seconds(timeout), what="cancel")
+
+    @property
+    def acp_session_id(self) -> str:
+        """The agent's own ID of its current session; empty before it has one."""
+        attempt = self.report.current
+        return attempt.acp_session_id if attempt else ""
+
+    @property
+    def permission_counts(self) -> PermissionCounts | None:
+        """How many permissions the running agent has asked for and got; ``None`` before it runs."""
+        agent = self._core.agent
+        return agent.permission_counts if agent else None
+
+    @property
+    def mode(self) -> str:
+        """The agent's mode, as far as it says; set it with :meth:`set_mode`."""
+        choice = self._core.choice("mode")
+        return choice.current if choice else ""
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The modes that the agent offers, by ID."""
+        choice = self._core.choice("mode")
+        return choice.available if choice else ()
+
+    @property
+    def model(self) -> str:
+        """The agent's model, as far as it says; set it with :meth:`set_model`."""
+        choice = self._core.choice("model")
+        return choice.current if choice else ""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that the agent offers, by ID."""
+        choice = self._core.choice("model")
+        return choice.available if choice else ()
+
+    def set_mode(self, mode: str, *, timeout: float | None = CLOSE_TIMEOUT) -> None:
+        """Set the agent's mode, one of :attr:`modes`.
+
+        Raises:
+            Unsupported: the agent offers no modes.
+            ConfigError: not one of them.
+            AgentError: the agent refused.
+        """
+        bound = seconds(timeout)
+        runtime.call(lambda: self._core.choose("mode", mode), timeout=bound, what="set_mode")
+
+    def set_model(self, model: str, *, timeout: float | None = CLOSE_TIMEOUT) -> None:
+        """Set the agent's model, one of :attr:`models`; errors are those of :meth:`set_mode`."""
+        bound = seconds(timeout)
+        runtime.call(lambda: self._core.choose("model", model), timeout=bound, what="set_model")
+
+    def subscribe(self, subscriber: Callable[[History], None]) -> Unsubscribe:
+        """Call ``subscriber`` with each new report, on a thread of its own.
+
+        A slow subscriber misses reports, never the last one; one that raises is logged. Returns
+        the function that ends the subscription. A closed session has nothing more to tell.
+        """
+        if not callable(subscriber):
+            raise wrong("The subscriber cannot be called. Give a function of one argument.")
+        return self._core.ledger.subscribe(subscriber)
+
+    def recent_output(self) -> RecentOutput:
+        """Return what the agent wrote to its standard error lately: at most 50 lines and 16 KiB.
+
+        It may hold prompts, file contents or credentials: a cell shows counts, ``.text`` the text.
+        """
+        return self._core.recent_output
+
+    def servers(self) -> "pd.DataFrame":
+        """Return the current attempt's servers, one a row (:func:`kandev_nb.frames.servers`)."""
+        from kandev_nb import frames
+
+        return frames.servers(self.report)
+
+    def timeline(self) -> "pd.DataFrame":
+        """Return the evidence of all kept attempts (:func:`kandev_nb.frames.timeline`)."""
+        from kandev_nb import frames
+
+        return frames.timeline(self.report)
+
+    def close(self, *, timeout: float | None = CLOSE_TIMEOUT) -> None:
+        """End the agent. The report stays readable; rows keep their status."""
+        runtime.call(self._core.close, timeout=seconds(timeout), what="close")
+
+    def _reopen(self, way: Way, acp_session_id: str, launch: Launch, timeout: float | None) -> None:
+        runtime.call(
+            lambda: self._core.reopen(launch, way, acp_session_id),
+            timeout=seconds(timeout),
+            what=f"session/{way}",
+        )
+
+    def _put(self, tool: Tool) -> None:
+        if not self._core.is_open:
+            raise self._core.over()
+        super()._put(tool)
+
+    def _row(self, name: str) -> ServerAttachment:
+        attempt = self.report.current
+        row = attempt.server(name) if attempt else None
+        if row is None:
+            known = ", ".join(visible(row.name) for row in attempt.servers) if attempt else ""
+            raise ConfigError(
+                f"This session has no server {name!r}. It has: {known or 'none'}.",
+                reason_code=ReasonCode.SERVER_UNKNOWN,
+            )
+        return row
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return str(self.view)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        from kandev_nb.widgets import StatusWidget
+
+        # The core, not this object: a displayed widget must not keep a dropped controller alive.
+        view = StatusWidget(self._core)._repr_mimebundle_()
+        return {**(view[0] if view else {}), "text/plain": repr(self)}
+
+
+class AsyncSession:
+    """The calls of :class:`Session`, to be awaited."""
+
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
+
+    async def wait_for(
+        self, name: str, status: str = "active", *, timeout: float | None = WAIT_TIMEOUT
+    ) -> ServerAttachment:
+        """Return the row once it is at ``status`` or above, as :meth:`Session.wait_for` does."""
+        return await runtime.call_async(
+            lambda: wait_for(self._core, name, status, seconds(timeout))
+        )
+
+    async def prompt(
+        self,
+        text: str,
+        *,
+        on_text: Callable[[str], None] | None = None,
+        echo: bool = False,
+    ) -> PromptResult:
+        """Send a prompt as :meth:`Session.prompt` does. Cancelling cancels the turn."""
+        listener = _listener(on_text, echo)
+        return await runtime.call_async(lambda: self._core.prompt(text, listener))
+
+    async def reset(
+        self, *, servers: Servers | None = None, policy: Policies | None = None
+    ) -> None:
+        """Give the agent a new session, as :meth:`Session.reset` does."""
+        launch = with_servers(self._core.launch, servers, policy)
+        await runtime.call_async(lambda: self._core.reopen(launch, "new"))
+
+    async def restart(
+        self, *, servers: Servers | None = None, policy: Policies | None = None
+    ) -> None:
+        """End the agent and start it anew, as :meth:`Session.restart` does."""
+        launch = with_servers(self._core.launch, servers, policy)
+        await runtime.call_async(lambda: self._core.restart(launch))
+
+    async def load(self, acp_session_id: str | None = None) -> None:
+        """Have the agent load a session, as :meth:`Session.load` does."""
+        earlier = acp_id(acp_session_id)
+        await runtime.call_async(lambda: self._core.reopen(self._core.launch, "load", earlier))
+
+    async def resume(self, acp_session_id: str | None = None) -> None:
+        """Have the agent resume a session, as :meth:`Session.resume` does."""
+        earlier = acp_id(acp_session_id)
+        await runtime.call_async(lambda: self._core.reopen(self._core.launch, "resume", earlier))
+
+    async def fork(self) -> None:
+        """Go on in a copy of the conversation, as :meth:`Session.fork` does."""
+        await runtime.call_async(lambda: self._core.reopen(self._core.launch, "fork"))
+
+    async def cancel(self) -> None:
+        """Ask the agent to end its turn, as :meth:`Session.cancel` does."""
+        await runtime.call_async(self._core.cancel)
+
+    async def set_mode(self, mode: str) -> None:
+        """Set the agent's mode, as :meth:`Session.set_mode` does."""
+        await runtime.call_async(lambda: self._core.choose("mode", mode))
+
+    async def set_model(self, model: str) -> None:
+        """Set the agent's model, as :meth:`Session.set_model` does."""
+        await runtime.call_async(lambda: self._core.choose("model", model))
+
+    async def close(self) -> None:
+        """End the agent, as :meth:`Session.close` does."""
+        await runtime.call_async(self._core.close)
+
+
+def _listener(on_text: Callable[[str], None] | None, echo: bool) -> Callable[[str], None] | None:
+    """Return what is called with the agent's words."""
+    if on_text is not None and not callable(on_text):
+        raise wrong("on_text= cannot be called. Give a function of one argument.")
+    if not echo:
+        return on_text
+    # The thread of the loop has no cell of its own: what is printed belongs to the caller's.
+    out = sys.stdout
+
+    def told(words: str) -> None:
+        out.write(words)
+        if on_text is not None:
+            on_text(words)
+
+    return told
+
+
+def acp_id(given: str | None) -> str:
+    """Return the agent's ID of a session, empty for none; the error names it."""
+    if given is None or text(given, "The session ID"):
+        return given or ""
+    raise wrong("The session ID is empty. Give the agent's own, such as session.acp_session_id.")
