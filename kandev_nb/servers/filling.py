@@ -57,7 +57,7 @@ def fill_entry(entry: Entry, format: str, surroundings: Surroundings, policy: Po
         headers["Authorization"] = f"Bearer {pen.take(entry.bearer_from)}"
     command, url = pen.fill("command", entry.command), pen.fill("url", entry.url).strip()
     pen.format = _PLAIN
-    rewritten = pen.fill("url", target) if (target := policy.rewrite(url)) != url else url
+    rewritten = policy.rewrite(url, lambda target: pen.fill("url", target))
     added = policy.env_injection if entry.type == "stdio" else {}
     injected = {name: value for name, value in added.items() if name not in env}
     return Filling(

@@ -7,7 +7,7 @@ by the name of a preset, as JSON or TOML text, or as the path of a file; each be
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
@@ -107,11 +107,11 @@ class Policy(BaseModel):
         )
         return (*twice, *without)
 
-    def rewrite(self, url: str) -> str:
+    def rewrite(self, url: str, fill: Callable[[str], str] = str) -> str:
         """Return what stands in place of ``url``.
 
         A rule for exactly this URL wins; else the longest one that is a start of it and ends where
-        a part of the URL does.
+        a part of the URL does. ``fill`` fills in the placeholders of the rule's own text.
         """
         rules = {_comparable(start): target for start, target in self.url_rewrite.items()}
         plain = _comparable(url)
@@ -119,7 +119,7 @@ class Policy(BaseModel):
         if not starts:
             return url
         start = max(starts, key=len)
-        target, rest = rules[start], plain[len(start) :]
+        target, rest = fill(rules[start]), plain[len(start) :]
         if start.endswith("/"):
             # What follows must not become part of another name, as in http://host + 1.test/.
             target = target.removesuffix("/") + "/"

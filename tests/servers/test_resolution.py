@@ -353,7 +353,14 @@ def test_what_a_policy_changes_is_said_and_its_placeholders_are_filled_in() -> N
         environ={**ENVIRON, "HOST": "gateway.test"},
     )
     (lacking,) = decided(WEB, policy=policy)
+    (once,) = decided(
+        {"type": "http", "url": "https://h.test/${PATH_PART}"},
+        policy=Policy(url_rewrite={"https://h.test": "https://g.test"}),
+        environ={**ENVIRON, "PATH_PART": "${TOKEN}"},
+    )
 
+    assert once.server
+    assert once.server.model_dump()["url"] == "https://g.test/${TOKEN}", "filled in once"
     assert local.server
     assert local.server.model_dump()["env"] == {"A": "filled-in", "OWN": "mine", "C": "y"}
     assert [str(hint) for hint in local.hints] == ["Added by the policy: A, C."]
