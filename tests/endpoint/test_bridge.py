@@ -476,8 +476,9 @@ async def test_each_of_many_calls_is_cancelled_by_the_notification_right_behind_
     assert waiting.cancelled == waiting.begun
 
 
+@pytest.mark.parametrize(("given_up", "left"), [("1", 1), (1, "1")])
 async def test_a_stateless_call_that_is_cancelled_ends_at_the_endpoint_and_is_not_answered(
-    house: House,
+    house: House, given_up: int | str, left: int | str
 ) -> None:
     waiting = Waiting()
     endpoint = await house.attempt("attempt-1", ToolRegistry([waiting.tool]))
@@ -485,11 +486,11 @@ async def test_a_stateless_call_that_is_cancelled_ends_at_the_endpoint_and_is_no
         await one.send(stateless(called(1, "waits")), stateless(called("1", "waits")))
         assert await reached(lambda: waiting.begun == 2)
 
-        await one.send(cancelled("1"), cancelled("unknown"))
+        await one.send(cancelled(given_up), cancelled("unknown"))
 
         assert await reached(lambda: waiting.cancelled == 1)
         waiting.may_end.set()
-        assert (await one.receive())["id"] == 1, "another ID, though it looks the same"
+        assert (await one.receive())["id"] == left, "another ID, though it looks the same"
         assert (await one.ask(stateless(request(2, "tools/list"))))["id"] == 2
 
 
