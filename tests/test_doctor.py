@@ -79,7 +79,7 @@ def distribution(folder: Path, name: str, version: str, **files: str) -> None:
 
 
 def executable(file: Path) -> None:
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("#!/bin/sh\n")
     file.chmod(0o700)
 
@@ -510,6 +510,18 @@ def test_an_agent_whose_command_is_missing_is_noted_with_how_to_get_it(
         "· agent theta bin/theta is looked for in each session's directory"
     )
     assert row(done.stdout, "agent scripted") == f"✓ agent scripted {sys.executable}"
+
+
+def test_an_agent_that_a_project_has_installed_is_found_as_a_session_would_find_it(
+    run_doctor: Doctor, tmp_path: Path
+) -> None:
+    folder, project = plugin(tmp_path / "plugin", zeta="missing"), tmp_path / "project"
+    program = project / "node_modules" / ".bin" / "zeta"
+    executable(program)
+
+    done = run_doctor(cwd=project, PYTHONPATH=str(folder))
+
+    assert row(done.stdout, "agent zeta") == f"✓ agent zeta {program}"
 
 
 def test_an_entry_point_that_is_no_agent_is_a_problem_with_its_package(

@@ -187,10 +187,12 @@ def agents() -> Iterator[Check]:
 
 def agent(spec: "AgentSpec") -> Check:
     """Whether the command of an agent is found, as a session would look for it."""
+    from kandev_nb.agents.finding import find_program
+
     name, program = f"agent {spec.id}", spec.command[0]
     if os.sep in program and not os.path.isabs(program):
         return Check(name, "note", f"{program} is looked for in each session's directory")
-    if path := shutil.which(program, path=spec.env.get("PATH")):
+    if path := find_program(program, {**os.environ, **spec.env}, Path.cwd()):
         return Check(name, "ok", path)
     return Check(name, "note", f"command {program} not found", spec.install)
 

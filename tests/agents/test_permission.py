@@ -215,7 +215,7 @@ async def test_no_answer_in_time_is_a_no(
         return late.wait(30)
 
     async def decide_async(_: PermissionRequest) -> bool:
-        await asyncio.sleep(30)
+        await asyncio.Event().wait()
         return True
 
     permissions = decide_async if is_async else decide
@@ -285,7 +285,7 @@ async def test_the_end_of_the_agent_ends_the_asking(opened: Opening, client: Ans
     async def decide(_: PermissionRequest) -> bool:
         began.set()
         try:
-            await asyncio.sleep(30)
+            await asyncio.Event().wait()
         finally:
             given_up.set()
         return True

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from kandev_nb.servers.placeholders import Filled, Surroundings, fill
 
 ENVIRON = {"TOKEN": "hunter2", "EMPTY": "", "HOME": "/home/ada", "_x1": "y"}
-AROUND = Surroundings(ENVIRON, Path("/work/garden"), {"region": "north", "key": ""})
-NOWHERE = Surroundings({}, Path("/work/garden"), {})
+AROUND = Surroundings(ENVIRON, Path("/home/ada/garden"), {"region": "north", "key": ""})
+NOWHERE = Surroundings({}, Path("/home/ada/garden"), {})
 
 EXPANDING = ("mcp_servers", "claude_code", "gemini", "cursor", "windsurf", "vscode", "opencode")
 AS_THEY_STAND = ("claude_desktop", "codex", "zed", "jupyter_ai", "kandev")
@@ -55,7 +55,7 @@ def missing(text: str, *references: str) -> Filled:
         ("cursor", "${env:UNSET}", missing("${env:UNSET}")),
         ("cursor", "${env:UNSET:-d}", missing("${env:UNSET:-d}", "${env:UNSET}")),
         ("cursor", "${userHome}${/}a${pathSeparator}b", Filled("/home/ada/a/b")),
-        ("cursor", "${workspaceFolder}", Filled("/work/garden")),
+        ("cursor", "${workspaceFolder}", Filled("/home/ada/garden")),
         ("cursor", "${workspaceFolderBasename}", Filled("garden")),
         ("cursor", "${TOKEN}", missing("${TOKEN}")),
         ("cursor", "$TOKEN ${cwd}", Filled("$TOKEN ${cwd}")),
@@ -68,7 +68,7 @@ def missing(text: str, *references: str) -> Filled:
         ("vscode", "${input:region}", Filled("north")),
         ("vscode", "${input:key}", Filled("")),
         ("vscode", "${input:other-id}", missing("${input:other-id}")),
-        ("vscode", "${cwd} ${workspaceFolder}", Filled("/work/garden /work/garden")),
+        ("vscode", "${cwd} ${workspaceFolder}", Filled("/home/ada/garden /home/ada/garden")),
         ("vscode", "${userHome}${/}${workspaceFolderBasename}", Filled("/home/ada/garden")),
         ("vscode", "${command:a.pick}", missing("${command:a.pick}")),
         ("vscode", "${config:a.b}", missing("${config:a.b}")),
