@@ -1,9 +1,9 @@
 """opencode: a file of its own, named by ``OPENCODE_CONFIG``.
 
-Measured with ``opencode-ai`` 1.18.33: the file lies between the global and the project's
-configuration, so a server of the project with the same name wins. Not ``OPENCODE_CONFIG_CONTENT``:
-opencode hands its whole environment to every stdio server. ``{env:NAME}`` and ``{file:PATH}`` in
-any value are replaced.
+Measured with ``opencode-ai`` 1.18.33. By its documentation the file lies between the global and the
+project's configuration, so that a server of the project with the same name wins; that was not run.
+Not ``OPENCODE_CONFIG_CONTENT``: opencode hands its whole environment to every stdio server.
+``{env:NAME}`` and ``{file:PATH}`` in any value are replaced.
 """
 
 import json
