@@ -23,6 +23,7 @@ from kandev_nb.attachment import (
     start_attempt,
 )
 from kandev_nb.attachment.model import NOTHING_STARTED, EvidenceKind, utc_now
+from kandev_nb.attachment.reasons import meaning
 from kandev_nb.attachment.sanitize import KnownSecrets, sanitize_summary
 from kandev_nb.sighting import Fact, Sighting, Unread, Writer, in_runs
 
@@ -230,7 +231,8 @@ class Ledger:
         return reduced
 
     def _safe(self, evidence: Evidence) -> Evidence:
-        if not evidence.summary:
+        # A sentence of our own catalogue has nobody's secret in it, whatever words a session knows.
+        if evidence.summary in ("", meaning(evidence.reason_code)):
             return evidence
         return evidence.updated(summary=self.redact(evidence.summary))
 

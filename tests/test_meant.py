@@ -53,6 +53,7 @@ def test_what_does_not_reach_the_agent_is_evidence_and_a_gray_row_with_its_reaso
     assert (row.status, row.dot) == (outcome, "gray")
     assert row.summary
     assert row.advice
+    assert "[redacted]" not in row.summary.text, "our own words hold no secret"
     assert row.summary.text in str(session.view)
     assert row.advice.text in session.explain(evidence.server_name)
     assert (
