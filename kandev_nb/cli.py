@@ -53,12 +53,14 @@ def demo() -> None:
 @main.command()
 @click.argument("file", metavar="FILE")
 @click.option("--agent", metavar="NAME", help="A registered agent; any agent over ACP without it.")
+@click.option("--strategy", metavar="NAME", help="Its own CLI instead: claude, codex, gemini, …")
 @click.option("--policy", metavar="POLICY", help="local, deny_all, or a JSON or TOML file.")
 @click.option("--format", metavar="CLIENT", help="Whose document FILE is, where nothing tells.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 def plan(
     file: str,
     agent: str | None,
+    strategy: str | None,
     policy: str | None,
     format: str | None,  # noqa: A002 - the word of the option
     as_json: bool,
@@ -75,7 +77,7 @@ def plan(
     logging.getLogger("kandev_nb").addHandler(logging.NullHandler())
     text = sys.stdin.read() if file == "-" else file
     try:
-        made = plan(text, policy, agent, format=format)
+        made = plan(text, policy, agent, format=format, strategy=strategy)
     except KandevError as error:
         raise click.ClickException(str(error)) from None
     if as_json:

@@ -19,11 +19,13 @@ from kandev_nb.servers import (
     Servers,
     Transports,
     built_in,
+    built_in_by_header,
     deliver,
     deliver_built_in,
     read_policy,
     read_profile,
 )
+from kandev_nb.servers.passthrough import strategy as find_strategy
 from kandev_nb.session.launch import Policies, directory, environment, meant, text, wrong
 
 if TYPE_CHECKING:
@@ -85,6 +87,7 @@ def plan(
     format: str | None = None,  # noqa: A002 - the word of read_profile
     env: Mapping[str, str] | None = None,
     cwd: str | Path | None = None,
+    strategy: str | None = None,
 ) -> Plan:
     """Return what will reach the agent of this profile, and why the rest will not.
 
@@ -102,21 +105,30 @@ def plan(
             of an input of VS Code's is given as ``input:ID``.
         cwd: the folder that the session would work in; ``${workspaceFolder}`` of a document that
             does not lie in a project itself.
+        strategy: instead of an agent over ACP, its own CLI in a terminal, as in
+            :meth:`kandev_nb.Task.start`; the heading says by what mechanism it gets its servers.
 
     Raises:
         ConfigError: the profile or policy cannot be read, or the agent is not registered.
     """
+    cli = None if strategy is None else find_strategy(text(strategy, "strategy="))
+    if cli is not None and agent is not None:
+        raise wrong("agent= is for an agent over ACP and strategy= for a CLI. Give one of them.")
     spec = None if agent is None else find_agent(text(agent, "agent="))
     given = {**(spec.env if spec else {}), **environment(env or {})}
     if isinstance(policy, str) and policy in {known.id for known in registered_agents()}:
         raise wrong(f"{policy!r} is an agent and no policy. Write agent={policy!r}.")
     document = read_profile(profile, format=format)
     decisions, notes = meant(document, read_policy(policy), spec, given, directory(cwd))
-    transports = Transports(assumed=spec.likely_transports if spec else None)
-    own = built_in(_LOOPBACK, _LOOPBACK, bridge.command(), {})
-    rows = (deliver_built_in(own, transports), *deliver(decisions, transports))
-    agent_title = spec.title if spec else "any agent over ACP"
-    heading = f"MCP servers · planned for {agent_title} · read as {FORMATS[document.format]}"
+    if cli is not None:
+        rows = cli.judge((built_in_by_header(_LOOPBACK, ""), *decisions))
+        whom = f"{cli.title} in a terminal · by {cli.mechanism}"
+    else:
+        transports = Transports(assumed=spec.likely_transports if spec else None)
+        own = built_in(_LOOPBACK, _LOOPBACK, bridge.command(), {})
+        rows = (deliver_built_in(own, transports), *deliver(decisions, transports))
+        whom = spec.title if spec else "any agent over ACP"
+    heading = f"MCP servers · planned for {whom} · read as {FORMATS[document.format]}"
     return Plan(heading, rows, notes)
 
 

@@ -124,6 +124,38 @@ def test_an_agent_that_is_not_registered_is_refused_with_those_that_are() -> Non
 
 
 @pytest.mark.req("CF-1")
+@pytest.mark.req("CF-4")
+def test_a_plan_for_a_cli_says_how_it_is_given_its_servers_and_which_it_cannot_be_given() -> None:
+    servers = {"not bare": {"command": "true"}, "fine": {"url": "http://127.0.0.1:9/mcp"}}
+
+    planned = plan(servers, strategy="codex")
+
+    assert planned.heading.startswith("MCP servers · planned for Codex CLI in a terminal · by -c ")
+    decisions = {row["server"]: (row["decision"], row["reason_code"]) for row in planned.rows}
+    assert decisions == {
+        "kandev": ("deliver", ""),
+        "fine": ("deliver", ""),
+        "not bare": ("filtered", "name_not_accepted"),
+    }
+
+
+@pytest.mark.req("CF-4")
+def test_the_command_plans_for_a_cli(document: Path) -> None:
+    result = CliRunner().invoke(main, ["plan", str(document), "--strategy", "claude"])
+    unknown = CliRunner().invoke(main, ["plan", str(document), "--strategy", "emacs"])
+    both = CliRunner().invoke(
+        main, ["plan", str(document), "--strategy", "claude", "--agent", "claude"]
+    )
+
+    assert result.exit_code == 0
+    assert (
+        "Claude Code in a terminal · by a file of its own, named by --mcp-config" in result.output
+    )
+    assert "There is no passthrough strategy 'emacs'. Known: claude, codex" in unknown.output
+    assert "Give one of them" in both.output
+    assert (unknown.exit_code, both.exit_code) == (1, 1)
+
+
 def test_the_command_prints_the_table(document: Path) -> None:
     result = CliRunner().invoke(main, ["plan", str(document), "--agent", "scripted"])
 

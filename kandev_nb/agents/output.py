@@ -1,6 +1,7 @@
-"""What an agent wrote to its standard error lately: bounded, and shown only on demand (SA-3).
+"""What an agent wrote to its standard error lately, or a CLI to its terminal (SA-3).
 
-An agent's diagnostics may hold anything, so the text is one attribute away and never in a repr.
+It is bounded, and shown only on demand: what is written there may hold anything, so the text is one
+attribute away and never in a repr.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ OUTPUT_BYTES: Final = 16 * 1024
 
 
 class RecentOutput:
-    """The last 50 lines, and at most 16 KiB, of an agent's standard error.
+    """The last 50 lines, and at most 16 KiB, of an agent's standard error or a CLI's terminal.
 
     The object is live: it goes on filling while the agent runs. Reading ``text`` is the only way
     to the words; they may hold secrets and must not be stored.

@@ -59,14 +59,20 @@ class _End(asyncio.SubprocessProtocol):
 class Terminal:
     """A CLI's process, its terminal, and what is left of its group. Made by :meth:`start`."""
 
-    def __init__(self, transport: asyncio.SubprocessTransport, end: _End, number: int) -> None:
+    def __init__(
+        self,
+        transport: asyncio.SubprocessTransport,
+        end: _End,
+        number: int,
+        recent_output: RecentOutput | None,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._transport = transport
         self._number = number
         self._released = False
         self._room = asyncio.Event()
         self._writing = asyncio.Lock()
-        self.recent_output: Final = RecentOutput()
+        self.recent_output: Final = recent_output or RecentOutput()
         """What the CLI wrote lately."""
         self.ended: Final = asyncio.Event()
         """Set when the CLI has ended and what it wrote last was read."""
@@ -88,8 +94,11 @@ class Terminal:
         cwd: Path,
         rows: int = 24,
         cols: int = 80,
+        recent_output: RecentOutput | None = None,
     ) -> Self:
         """Start ``command`` in ``cwd``, with ``env`` laid over this process's environment.
+
+        What it writes goes to ``recent_output``; by default to one of its own.
 
         Raises:
             ConfigError: ``cwd`` is no directory that can be entered (``invalid_workdir``), or no
@@ -103,7 +112,7 @@ class Terminal:
             made = await started(command, env or {}, cwd, (rows, cols), lambda: end)
         except (OSError, ValueError, TypeError) as error:
             raise _not_started(command, cwd, error) from None
-        terminal = cls(made.transport, end, made.number)
+        terminal = cls(made.transport, end, made.number, recent_output)
         try:
             await runs(made.told)
         except BaseException as error:

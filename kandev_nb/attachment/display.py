@@ -266,7 +266,10 @@ def _advice(server: ServerAttachment) -> Message | None:
 
 
 def _checklist(attempt: Attempt, server: ServerAttachment) -> list[Check]:
-    checks = [_check(kind, _proven_at(kind, attempt, server), server) for kind in _STEPS]
+    # A CLI in a terminal is asked for no session.
+    absent = EvidenceKind.SESSION_ACCEPTED if attempt.kind == "passthrough" else None
+    steps = (kind for kind in _STEPS if kind != absent)
+    checks = [_check(kind, _proven_at(kind, attempt, server), server) for kind in steps]
     if server.failed_at:
         label = words.say("check.explicit_error")
         at = server.failed_at

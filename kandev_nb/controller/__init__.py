@@ -16,6 +16,7 @@ from kandev_nb.controller.session import Session
 from kandev_nb.controller.task import Task
 from kandev_nb.endpoint import ToolRegistry
 from kandev_nb.health import Health, examine
+from kandev_nb.servers.passthrough import recover_soon
 from kandev_nb.session.launch import seconds, text
 from kandev_nb.session.offering import OffersTools
 from kandev_nb.session.task import TaskCore
@@ -28,11 +29,13 @@ class Controller(OffersTools):
 
     Use it as a context manager, or keep it in a variable: a controller that nothing refers to any
     more closes its sessions. Its tasks and sessions do not count, for a notebook remembers every
-    session that a cell has shown, also those of an earlier run of the cell.
+    session that a cell has shown, also those of an earlier run of the cell. What passthrough
+    sessions of a kernel that was killed have left in projects is put back.
     """
 
     def __init__(self) -> None:
         logs.restrain()
+        recover_soon()
         super().__init__(ToolRegistry())
         self._tasks: dict[str, Task] = {}
         self._cores: list[TaskCore] = []

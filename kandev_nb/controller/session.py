@@ -1,6 +1,5 @@
 """One session, as a notebook works with it."""
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,6 +11,7 @@ from kandev_nb.agents.turn import PromptResult
 from kandev_nb.attachment import History, ReasonCode, ServerAttachment, View
 from kandev_nb.attachment.words import visible
 from kandev_nb.controller.bounds import CLOSE_TIMEOUT, PROMPT_TIMEOUT, START_TIMEOUT, WAIT_TIMEOUT
+from kandev_nb.controller.hearing import Hearing
 from kandev_nb.endpoint import Tool
 from kandev_nb.errors import ConfigError
 from kandev_nb.servers import Servers
@@ -112,11 +112,14 @@ class Session(OffersTools):
     ) -> PromptResult:
         """Send a prompt and return how its turn ended.
 
+        Meanwhile a cell shows the agent's words and tool calls; nothing of that is saved, nor left
+        when the turn has ended. To interrupt the cell is to cancel the turn; the session goes on.
+
         Args:
             text: what the agent is told.
             on_text: called with the agent's words as they come, on the loop's thread: it must
                 return at once.
-            echo: print the agent's words as they come; a notebook saves them.
+            echo: print the agent's words as they come, instead; a notebook saves them.
             timeout: seconds until the turn must have ended.
 
         Raises:
@@ -124,11 +127,12 @@ class Session(OffersTools):
             WaitTimeout: no answer within ``timeout`` seconds; the turn is cancelled, the session
                 goes on.
         """
-        return runtime.call(
-            lambda: self._core.prompt(text, _listener(on_text, echo)),
-            timeout=seconds(timeout),
-            what="The prompt",
-        )
+        with Hearing(self._core.name, on_text, echo) as hearing:
+            return runtime.call(
+                lambda: hearing.of(self._core.prompt(text, hearing)),
+                timeout=seconds(timeout),
+                what="The prompt",
+            )
 
     def reset(
         self,
@@ -247,6 +251,29 @@ class Session(OffersTools):
         bound = seconds(timeout)
         runtime.call(lambda: self._core.choose("model", model), timeout=bound, what="set_model")
 
+    def write(self, keys: str | bytes, *, timeout: float | None = CLOSE_TIMEOUT) -> None:
+        """Type into the terminal of a passthrough session; ``"\\r"`` is the Enter key.
+
+        Raises:
+            Unsupported: the session is an agent over ACP.
+            AgentError: the CLI has ended.
+            WaitTimeout: it did not take the keys within ``timeout`` seconds.
+        """
+        typed = _keys(keys)
+        bound = seconds(timeout)
+        runtime.call(lambda: self._core.write(typed), timeout=bound, what="write")
+
+    def resize(self, rows: int, cols: int) -> None:
+        """Give the terminal of a passthrough session another size; at first it has 24 by 80.
+
+        Raises:
+            ConfigError: no terminal has that size.
+            Unsupported: the session is an agent over ACP.
+            AgentError: the CLI has ended.
+        """
+        work = self._core.resize
+        runtime.call(lambda: work(rows, cols), timeout=CLOSE_TIMEOUT, what="resize")
+
     def subscribe(self, subscriber: Callable[[History], None]) -> Unsubscribe:
         """Call ``subscriber`` with each new report, on a thread of its own.
 
@@ -342,8 +369,8 @@ class AsyncSession:
         echo: bool = False,
     ) -> PromptResult:
         """Send a prompt as :meth:`Session.prompt` does. Cancelling cancels the turn."""
-        listener = _listener(on_text, echo)
-        return await runtime.call_async(lambda: self._core.prompt(text, listener))
+        async with Hearing(self._core.name, on_text, echo) as hearing:
+            return await runtime.call_async(lambda: hearing.of(self._core.prompt(text, hearing)))
 
     async def reset(
         self, *, servers: Servers | None = None, policy: Policies | None = None
@@ -385,26 +412,23 @@ class AsyncSession:
         """Set the agent's model, as :meth:`Session.set_model` does."""
         await runtime.call_async(lambda: self._core.choose("model", model))
 
+    async def write(self, keys: str | bytes) -> None:
+        """Type into the terminal, as :meth:`Session.write` does."""
+        typed = _keys(keys)
+        await runtime.call_async(lambda: self._core.write(typed))
+
+    async def resize(self, rows: int, cols: int) -> None:
+        """Give the terminal another size, as :meth:`Session.resize` does."""
+        await runtime.call_async(lambda: self._core.resize(rows, cols))
+
     async def close(self) -> None:
         """End the agent, as :meth:`Session.close` does."""
         await runtime.call_async(self._core.close)
 
 
-def _listener(on_text: Callable[[str], None] | None, echo: bool) -> Callable[[str], None] | None:
-    """Return what is called with the agent's words."""
-    if on_text is not None and not callable(on_text):
-        raise wrong("on_text= cannot be called. Give a function of one argument.")
-    if not echo:
-        return on_text
-    # The thread of the loop has no cell of its own: what is printed belongs to the caller's.
-    out = sys.stdout
-
-    def told(words: str) -> None:
-        out.write(words)
-        if on_text is not None:
-            on_text(words)
-
-    return told
+def _keys(keys: str | bytes) -> bytes:
+    """Return what is typed as bytes; the error names it."""
+    return keys if isinstance(keys, bytes) else text(keys, "What to type").encode()
 
 
 def acp_id(given: str | None) -> str:

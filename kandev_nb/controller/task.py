@@ -21,6 +21,7 @@ from kandev_nb.session.launch import (
     Command,
     Launch,
     Offers,
+    Passthrough,
     Policies,
     read_launch,
     seconds,
@@ -73,6 +74,9 @@ class Task:
         name: str | None = None,
         load: str | None = None,
         resume: str | None = None,
+        passthrough: Command | None = None,
+        strategy: str | None = None,
+        strict: bool = False,
         timeout: float | None = START_TIMEOUT,
     ) -> Session:
         """Start an agent, hand it its servers, and return the session.
@@ -101,6 +105,14 @@ class Task:
                 Without it the session gets a number.
             load: the agent's own ID of an earlier session, to be loaded instead of a new one.
             resume: the same, to be resumed: without the conversation being told again.
+            passthrough: instead of an agent over ACP, the command line of its own CLI, which runs
+                in a terminal: :meth:`Session.write` types into it, and
+                :meth:`Session.recent_output` has what it wrote last. It finds the servers in its
+                own configuration, which is put back as it was when the session ends.
+            strategy: how that CLI takes its servers: ``"claude"``, ``"codex"``, ``"cursor"``,
+                ``"gemini"``, ``"opencode"`` or ``"pi"``. It is needed for a CLI behind a wrapper;
+                otherwise the agent or the command's name says it.
+            strict: have the CLI load these servers and none that the user has configured.
             timeout: seconds until the session must be open.
 
         Raises:
@@ -120,8 +132,9 @@ class Task:
             cwd,
             npx,
             Offers(permissions, ask_timeout, files, terminal),
+            Passthrough(passthrough, strategy, strict),
         )
-        way, earlier = _way(load, resume)
+        way, earlier = _way(load, resume, passthrough)
         return runtime.call(
             lambda: self.aio._start(launch, name, way, earlier),
             timeout=seconds(timeout),
@@ -166,6 +179,9 @@ class AsyncTask:
         name: str | None = None,
         load: str | None = None,
         resume: str | None = None,
+        passthrough: Command | None = None,
+        strategy: str | None = None,
+        strict: bool = False,
     ) -> Session:
         """Start an agent as :meth:`Task.start` does. Cancelling ends what was spawned."""
         launch = read_launch(
@@ -178,8 +194,9 @@ class AsyncTask:
             cwd,
             npx,
             Offers(permissions, ask_timeout, files, terminal),
+            Passthrough(passthrough, strategy, strict),
         )
-        way, earlier = _way(load, resume)
+        way, earlier = _way(load, resume, passthrough)
         return await runtime.call_async(lambda: self._start(launch, name, way, earlier))
 
     async def close(self) -> None:
@@ -207,8 +224,10 @@ class AsyncTask:
         return self._task._session(session)
 
 
-def _way(load: str | None, resume: str | None) -> tuple[Way, str]:
+def _way(load: str | None, resume: str | None, passthrough: Command | None) -> tuple[Way, str]:
     """Return how a start opens its session, and the agent's ID of the one that it names."""
+    if passthrough is not None and (load, resume) != (None, None):
+        raise wrong("load= and resume= are for an agent over ACP. Leave them out.")
     if load is not None and resume is not None:
         raise wrong("Give load= or resume=, not both.")
     if load is not None:

@@ -55,6 +55,12 @@ def built_in(
     )
 
 
+def built_in_by_header(url: str, secret: str) -> Decision:
+    """Return the built-in server over HTTP, for a CLI that keeps its secret in a header (CF-4)."""
+    headers = {"Authorization": f"Bearer {secret}"}
+    return _own(HttpServer(name=BUILT_IN, url=url, headers=headers), url)
+
+
 def deliver_built_in(own: Iterable[Decision], transports: Transports) -> Decision:
     """Return the built-in server over the first transport that the agent takes."""
     tried = (_delivered(decision, transports) for decision in own)

@@ -67,6 +67,18 @@ class AttemptRecorder:
             summary=refusal.words or meaning(ReasonCode.AGENT_REPORTED_FAILURE),
         )
 
+    def not_materialized(self, decisions: Iterable[Decision], summary: str) -> None:
+        """The CLI was given none of these servers, or was not started with them (CF-4)."""
+        for decision in decisions:
+            if decision.delivers:
+                self._tell(
+                    EvidenceKind.EXPLICIT_ERROR,
+                    server_name=decision.row,
+                    reason_code=ReasonCode.MATERIALIZATION_FAILED,
+                    summary=summary,
+                    provenance=Provenance.DECIDED,
+                )
+
     def failed(self, reason_code: str, summary: str, said_by: Provenance) -> None:
         """The attempt as a whole failed; no server is to blame."""
         self._tell(

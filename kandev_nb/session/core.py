@@ -17,6 +17,7 @@ from kandev_nb.agents.connection import AgentConnection
 from kandev_nb.agents.faults import exit_words
 from kandev_nb.agents.opened import Choice, Way
 from kandev_nb.agents.output import RecentOutput
+from kandev_nb.agents.terminal import Terminal
 from kandev_nb.agents.turn import PromptResult
 from kandev_nb.attachment import Attempt, History, Provenance, ReasonCode
 from kandev_nb.attachment.display import View, display
@@ -26,9 +27,10 @@ from kandev_nb.errors import AgentError, KandevError
 from kandev_nb.ledger import Ledger, Subscriber
 from kandev_nb.session.attempt import AttemptRecorder
 from kandev_nb.session.attribution import from_error, from_line, from_update
-from kandev_nb.session.execution import Execution
+from kandev_nb.session.execution import AgentExecution, Execution
 from kandev_nb.session.identity import new_id
 from kandev_nb.session.launch import Launch, text
+from kandev_nb.session.passthrough import TerminalExecution, no_conversation, no_terminal
 from kandev_nb.session.task import SessionDesk, TaskCore
 
 State = Literal["starting", "running", "failed", "ended", "closed"]
@@ -59,8 +61,9 @@ class SessionCore:
         self.agent_profile_id = new_id("profile")
         self.started_at = utc_now()
         self.state: State = "starting"
-        # Nobody listens to an agent of which no wording is known.
-        self.recent_output = RecentOutput(self._said if launch.agent.failure_lines else None)
+        # Nobody listens to an agent of which no wording is known, nor to what a CLI paints.
+        listens = launch.agent.failure_lines and not launch.passthrough
+        self.recent_output = RecentOutput(self._said if listens else None)
         self._starting = CancelScope()
         self._over = asyncio.Event()
         _live.add(self)
@@ -100,7 +103,7 @@ class SessionCore:
         """Open another ACP session in the same process, as a new attempt (EV-7).
 
         An agent that is known to go on with its first connection to a server of the same name is
-        restarted for a reset.
+        restarted for a reset, and so is a CLI.
         """
         async with self._changing("reset it"):
             execution = self._execution
@@ -108,7 +111,7 @@ class SessionCore:
             execution.check_offers(way)
             self._use(launch)
             kind, cause = _KINDS[way]
-            if way == "new" and self.launch.agent.reset_by_restart:
+            if way == "new" and (launch.passthrough or launch.agent.reset_by_restart):
                 await self._begin(kind, "by restart, which this agent needs", way, "")
                 return
             current = execution.opened.session_id if execution.opened else ""
@@ -142,6 +145,20 @@ class SessionCore:
         if self._is_prompting:
             agent, acp_session_id = self._conversation()
             await agent.cancel(acp_session_id)
+
+    async def write(self, keys: bytes) -> None:
+        """Type into the terminal of a CLI."""
+        try:
+            await self._terminal().write(keys)
+        except ConnectionError as error:
+            raise AgentError(
+                f'Session "{self.name}" takes no keys: {error}. Call its restart().',
+                reason_code=ReasonCode.AGENT_EXITED,
+            ) from None
+
+    async def resize(self, rows: int, cols: int) -> None:
+        """Give the terminal of a CLI another size."""
+        self._terminal().resize(rows, cols)
 
     def choice(self, what: Literal["mode", "model"]) -> Choice | None:
         """Return what can be chosen in the session, and what is, as far as the agent says."""
@@ -199,7 +216,7 @@ class SessionCore:
         words = exit_words(returncode)
         self._recorder.failed(ReasonCode.AGENT_EXITED, f"The agent {words}", Provenance.OBSERVED)
         self._recorder.ended(f"the agent {words}")
-        self.task.spawn(self._execution.end_endpoints())
+        self.task.spawn(self._execution.free())
 
     def session_update(self, acp_session_id: str, update: dict[str, Any]) -> None:
         """Called by the connection for each update that the agent sends."""
@@ -217,6 +234,8 @@ class SessionCore:
 
     async def _begin(self, kind: str, cause: str, way: Way, acp_session_id: str) -> None:
         """Begin an execution, in place of the one before it; end everything on failure."""
+        if self.launch.passthrough:
+            kind, cause = "passthrough", "" if kind == "new" else kind
         self.state, self._starting = "starting", CancelScope()
         with self._starting:
             try:
@@ -252,8 +271,6 @@ class SessionCore:
             recorder.configured(decision, "profile")
             if not decision.delivers:
                 recorder.left_out(decision)
-        if execution.agent is None:
-            await execution.start(self.name, self, self.recent_output)
         await execution.open(recorder, own, way, acp_session_id)
 
     def _use(self, launch: Launch) -> None:
@@ -264,7 +281,8 @@ class SessionCore:
 
     def _new_execution(self) -> Execution:
         self._executions += 1
-        self._execution = Execution(self.launch, self._endpoints, self._tool_set, self.ledger)
+        made = TerminalExecution if self.launch.passthrough else AgentExecution
+        self._execution = made(self.launch, self._endpoints, self._tool_set, self)
         return self._execution
 
     def _record_attempt(self, kind: str, cause: str, execution: Execution) -> AttemptRecorder:
@@ -296,8 +314,10 @@ class SessionCore:
     def _conversation(self) -> tuple[AgentConnection, str]:
         """Return the agent and the ACP session that a prompt goes to."""
         execution = self._execution
-        if self.state != "running" or execution is None or execution.agent is None:
+        if self.state != "running" or execution is None:
             raise self.over()
+        if execution.agent is None:
+            raise no_conversation(self.name)
         if execution.opened is None:
             raise AgentError(
                 f'Session "{self.name}" has no open session of its agent: the last one could not '
@@ -305,6 +325,14 @@ class SessionCore:
                 reason_code=ReasonCode.SESSION_REQUEST_FAILED,
             )
         return execution.agent, execution.opened.session_id
+
+    def _terminal(self) -> Terminal:
+        execution = self._execution
+        if not isinstance(execution, TerminalExecution):
+            raise no_terminal(self.name)
+        if self.state != "running" or execution.terminal is None:
+            raise self.over()
+        return execution.terminal
 
     def _refuse_if_prompting(self, then: str = ", or prompt another session") -> None:
         if self._is_prompting:

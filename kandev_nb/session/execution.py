@@ -1,13 +1,15 @@
 """One execution of a session: one generation of its agent's process, and what lives as long as it.
 
 Endpoints of superseded attempts are among that: some agents go on using a first connection after a
-reset, and so its URL goes on serving (EV-7).
+reset, and so its URL goes on serving (EV-7). An :class:`AgentExecution` is an agent over ACP; that
+of a CLI in a terminal is in :mod:`kandev_nb.session.passthrough`.
 """
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from kandev_nb.agents.connection import AgentConnection, AgentEvents
 from kandev_nb.agents.faults import not_offered
@@ -35,22 +37,33 @@ LEAVE_SECONDS: Final = 2.0
 _log = logging.getLogger("kandev_nb.session")
 
 
-class Execution:
-    """A running agent, the ACP session that prompts go to, and the endpoints of its attempts."""
+class Owner(AgentEvents, Protocol):
+    """What an execution needs of its session."""
+
+    name: str
+    ledger: Ledger
+    recent_output: RecentOutput
+
+
+class Execution(ABC):
+    """A running process, and the endpoints of its attempts."""
+
+    agent: AgentConnection | None = None
+    """The agent over ACP, once it has shaken hands."""
+    opened: Opened | None = None
+    """The agent's session that prompts go to."""
 
     def __init__(
-        self, launch: Launch, server: EndpointServer, tools: ToolSet, ledger: Ledger
+        self, launch: Launch, server: EndpointServer, tools: ToolSet, owner: Owner
     ) -> None:
         self.id = new_id("execution")
-        self.agent: AgentConnection | None = None
-        self.opened: Opened | None = None
         self.left: set[str] = set()
         """IDs of the agent's sessions that were given up: what is said of them is past."""
 
         self.launch = launch
         self._server = server
         self._tools = tools
-        self._ledger = ledger
+        self._owner = owner
         self._endpoints: list[AttemptEndpoint] = []
 
     def check_offers(self, way: Way) -> None:
@@ -58,11 +71,59 @@ class Execution:
         if self.agent is None or not self.agent.offers(way):
             raise not_offered(f"session/{way}")
 
+    @abstractmethod
+    async def serve(self, attempt_id: str) -> tuple[Decision, ...]:
+        """Open the endpoint of an attempt; return the ways to reach it, the preferred one first."""
+
+    @abstractmethod
+    async def open(
+        self,
+        recorder: AttemptRecorder,
+        own: tuple[Decision, ...],
+        way: Way,
+        acp_session_id: str,
+    ) -> None:
+        """Hand over the servers of an attempt, the built-in one by ``own``; record what becomes of
+        it. The process is started first where it does not run.
+        """
+
+    def chose(self, what: Literal["mode", "model"], wanted: str) -> None:
+        """Remember what was chosen."""
+        if self.opened is not None and (choice := getattr(self.opened, what)) is not None:
+            self.opened = replace(self.opened, **{what: replace(choice, current=wanted)})
+
+    async def end(self) -> None:
+        """End the process, then its endpoints; closes that this causes are no evidence (EV-5)."""
+        for endpoint in self._endpoints:
+            endpoint.expect_end()
+        await self._end_process()
+        await self.free()
+
+    async def free(self) -> None:
+        """Free what the process leaves, ended by us or by itself.
+
+        The URLs of every attempt of this execution are answered with 410 from now on.
+        """
+        endpoints, self._endpoints = self._endpoints, []
+        await asyncio.gather(*(self._server.end(endpoint) for endpoint in endpoints))
+
+    @abstractmethod
+    async def _end_process(self) -> None: ...
+
+    async def _new_endpoint(self, attempt_id: str) -> AttemptEndpoint:
+        ledger = self._owner.ledger
+        endpoint = await self._server.open(attempt_id, self._tools, ledger)
+        self._endpoints.append(endpoint)
+        ledger.protect((endpoint.secret,))
+        return endpoint
+
+
+class AgentExecution(Execution):
+    """A running agent over ACP, and its session that prompts go to."""
+
     async def serve(self, attempt_id: str) -> tuple[Decision, ...]:
         """Open the endpoint of an attempt; return the built-in server over each transport."""
-        endpoint = await self._server.open(attempt_id, self._tools, self._ledger)
-        self._endpoints.append(endpoint)
-        self._ledger.protect((endpoint.secret,))
+        endpoint = await self._new_endpoint(attempt_id)
         return built_in(
             self._server.url(endpoint),
             self._server.sse_url(endpoint),
@@ -71,22 +132,6 @@ class Execution:
                 bridge.URL_VARIABLE: f"{self._server.origin}/mcp",
                 bridge.SECRET_VARIABLE: endpoint.secret,
             },
-        )
-
-    async def start(self, name: str, events: AgentEvents, recent_output: RecentOutput) -> None:
-        """Start the agent and shake hands with it; the session's ``name`` is for its questions."""
-        launch = self.launch
-        client = Client.in_directory(
-            launch.cwd, session=name, env=launch.env, **launch.offers._asdict()
-        )
-        self.agent = await AgentConnection.open(
-            launch.command,
-            env=launch.env,
-            cwd=launch.cwd,
-            events=events,
-            recent_output=recent_output,
-            secrets=launch.secrets,
-            client=client,
         )
 
     async def open(
@@ -100,7 +145,8 @@ class Execution:
 
         The one before it is open until then, and no more after a failure.
         """
-        assert self.agent is not None, "it was started"
+        if self.agent is None:
+            self.agent = await self._started()
         before, self.opened = self.opened, None
         transports = Transports(self.agent.mcp_capabilities.offered, self.launch.agent.takes)
         servers = [decision for decision in self.launch.servers if decision.delivers]
@@ -120,23 +166,26 @@ class Execution:
         if before is not None and before.session_id != self.opened.session_id and way != "fork":
             await self._leave(before)
 
-    def chose(self, what: Literal["mode", "model"], wanted: str) -> None:
-        """Remember what was chosen."""
-        if self.opened is not None and (choice := getattr(self.opened, what)) is not None:
-            self.opened = replace(self.opened, **{what: replace(choice, current=wanted)})
+    async def _started(self) -> AgentConnection:
+        """Start the agent and shake hands with it."""
+        launch, owner = self.launch, self._owner
+        # The session's name is for what it asks its user.
+        client = Client.in_directory(
+            launch.cwd, session=owner.name, env=launch.env, **launch.offers._asdict()
+        )
+        return await AgentConnection.open(
+            launch.command,
+            env=launch.env,
+            cwd=launch.cwd,
+            events=owner,
+            recent_output=owner.recent_output,
+            secrets=launch.secrets,
+            client=client,
+        )
 
-    async def end(self) -> None:
-        """End the agent, then its endpoints; closes that this causes are no evidence (EV-5)."""
-        for endpoint in self._endpoints:
-            endpoint.expect_end()
+    async def _end_process(self) -> None:
         if self.agent is not None:
             await self.agent.close()
-        await self.end_endpoints()
-
-    async def end_endpoints(self) -> None:
-        """Answer the URLs of every attempt of this execution with 410 from now on."""
-        endpoints, self._endpoints = self._endpoints, []
-        await asyncio.gather(*(self._server.end(endpoint) for endpoint in endpoints))
 
     async def _leave(self, opened: Opened) -> None:
         """Close a session of the agent's that nobody prompts any more, where it offers that."""

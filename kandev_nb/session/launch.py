@@ -28,6 +28,7 @@ from kandev_nb.servers import (
     renamed,
     resolve,
 )
+from kandev_nb.servers.passthrough import Strategy, strategies, strategy
 from kandev_nb.servers.secrets import in_arguments, in_values
 
 _log = logging.getLogger("kandev_nb.servers")
@@ -54,6 +55,24 @@ class Offers(NamedTuple):
     terminal: bool = False
 
 
+class Cli(NamedTuple):
+    """An agent's own CLI in a terminal, instead of the agent over ACP."""
+
+    strategy: Strategy | None
+    """How it takes its servers; ``None`` when nobody knows."""
+
+    strict: bool
+    """Whether it loads these servers and no others."""
+
+
+class Passthrough(NamedTuple):
+    """The arguments of ``start`` that are about a CLI in a terminal."""
+
+    command: Command | None = None
+    strategy: str | None = None
+    strict: bool = False
+
+
 class Launch(NamedTuple):
     """What an execution of a session is started from."""
 
@@ -70,6 +89,9 @@ class Launch(NamedTuple):
     servers: tuple[Decision, ...]
     secrets: tuple[str, ...]
     """What must not be shown of all that was handed over (SA-2)."""
+
+    passthrough: Cli | None = None
+    """The agent's own CLI, for a passthrough session."""
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -95,20 +117,26 @@ def read_launch(
     cwd: str | Path | None,
     npx: bool,
     offers: Offers = Offers(),  # noqa: B008 - it cannot be changed
+    passthrough: Passthrough = Passthrough(),  # noqa: B008 - it cannot be changed
 ) -> Launch:
     """Return the launch that the arguments of ``start`` describe; ``command`` is its ``exec``."""
-    spec = _agent(agent, command, npx)
+    cli = None
+    if passthrough == Passthrough():
+        spec = _agent(agent, command, npx)
+    else:
+        _refuse_acp(passthrough, command, npx, offers)
+        spec, cli = _cli(agent, passthrough)
     given = {**spec.env, **environment(env or {})}
     workdir, more = directory(cwd), _words(args, "args=")
     bound = seconds(offers.ask_timeout, "ask_timeout=") or 0
     # It says what is wrong with them, before anything is started.
     PermissionDesk(offers.permissions, ask_timeout=bound)
     rules = read_policy(policy)
-    decisions, notes = meant(servers, rules, spec, given, workdir)
+    decisions, notes = meant(servers, rules, None if cli else spec, given, workdir)
     _say(decisions, notes)
     return Launch(
         agent=spec,
-        is_registered=agent is not None,
+        is_registered=agent is not None and cli is None,
         npx=npx,
         args=more,
         env={name: value for name, value in given.items() if not name.startswith(_INPUT)},
@@ -117,6 +145,7 @@ def read_launch(
         policy=rules,
         servers=decisions,
         secrets=_secrets((*spec.command, *more), given, rules, decisions),
+        passthrough=cli,
     )
 
 
@@ -127,7 +156,8 @@ def with_servers(launch: Launch, servers: Servers | None, policy: Policies | Non
     if servers is None:
         raise wrong("policy= comes with the servers= that it is for. Give both.")
     rules = launch.policy if policy is None else read_policy(policy)
-    decisions, notes = meant(servers, rules, launch.agent, launch.env, launch.cwd)
+    spec = None if launch.passthrough else launch.agent
+    decisions, notes = meant(servers, rules, spec, launch.env, launch.cwd)
     _say(decisions, notes)
     secrets = (*launch.secrets, *_secrets((), launch.env, rules, decisions))
     return launch._replace(policy=rules, servers=decisions, secrets=secrets)
@@ -195,6 +225,49 @@ def _agent(agent: str | None, command: Command | None, npx: bool) -> AgentSpec:
         raise wrong("exec= names no command. Give a command line such as 'opencode acp'.")
     name = Path(words[0]).name
     return AgentSpec(id=name, title=name, command=words)
+
+
+def _refuse_acp(given: Passthrough, command: Command | None, npx: bool, offers: Offers) -> None:
+    """Refuse what is for an agent over ACP, so that nobody takes it for heeded."""
+    if given.command is None:
+        raise wrong("strategy= and strict= are for a CLI. Give its command with passthrough=.")
+    if command is not None:
+        raise wrong("Give exec= for an agent over ACP or passthrough= for a CLI, not both.")
+    if npx:
+        raise wrong("npx=True is for an agent over ACP. Begin passthrough= with npx instead.")
+    if offers != Offers():
+        raise wrong(
+            "permissions=, ask_timeout=, files= and terminal= are for an agent over ACP. "
+            "A CLI asks in its own terminal: leave them out."
+        )
+
+
+def _cli(agent: str | None, given: Passthrough) -> tuple[AgentSpec, Cli]:
+    """Return the agent whose CLI is started, and the CLI.
+
+    Without a strategy by name it is the agent's, or that of the CLI that the command names.
+    """
+    words = _words(given.command or (), "passthrough=")
+    if not words:
+        raise wrong("passthrough= names no command. Give that of a CLI, such as 'claude'.")
+    name = Path(words[0]).name
+    spec = (
+        find_agent(text(agent, "The agent"))
+        if agent
+        else AgentSpec(id=name, title=name, command=words)
+    )
+    made = _strategy(given.strategy, spec.passthrough if agent else name)
+    if made is not None:
+        made.check_strict(given.strict)
+    elif given.strict:
+        raise wrong("strict= needs to know how the CLI takes its servers. Give strategy= too.")
+    return spec.model_copy(update={"command": words}), Cli(made, given.strict)
+
+
+def _strategy(named: str | None, likely: str) -> Strategy | None:
+    if named is not None:
+        return strategy(text(named, "strategy="))
+    return next((known for known in strategies() if known.id == likely), None)
 
 
 def _words(command: Command, argument: str) -> tuple[str, ...]:

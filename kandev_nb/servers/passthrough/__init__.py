@@ -26,19 +26,19 @@ import atexit
 import logging
 import os
 import secrets
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
 from jupyter_core.paths import jupyter_data_dir
 
-from kandev_nb.attachment.reasons import ReasonCode
-from kandev_nb.errors import ConfigError, KandevError
+from kandev_nb.errors import KandevError
 from kandev_nb.servers.passthrough.journal import Journal
 from kandev_nb.servers.passthrough.owned import OwnFolder
 from kandev_nb.servers.passthrough.project import naming
 from kandev_nb.servers.passthrough.registry import ENTRY_POINTS, strategies, strategy
-from kandev_nb.servers.passthrough.strategy import Room, Strategy
+from kandev_nb.servers.passthrough.strategy import Room, Strategy, without_strategy
 from kandev_nb.servers.resolution import Decision
 
 __all__ = [
@@ -49,8 +49,10 @@ __all__ = [
     "home",
     "materialize",
     "recover",
+    "recover_soon",
     "strategies",
     "strategy",
+    "without_strategy",
 ]
 
 _log = logging.getLogger(__name__)
@@ -148,7 +150,7 @@ def materialize(
         ConfigError: a file cannot be written, or could not be put back (``materialization_failed``;
             nothing is left of it), or the CLI cannot be strict (``wrong_argument``).
     """
-    _refuse_strict(strategy, strict=strict)
+    strategy.check_strict(strict)
     folder = (folder or home() / secrets.token_hex(8)).absolute()
     environ = os.environ if environ is None else environ
     judged = strategy.judge(decisions)
@@ -181,6 +183,19 @@ def recover(root: Path | None = None) -> tuple[str, ...]:
         return _said(journal.recover())
 
 
+def recover_soon() -> None:
+    """Begin :func:`recover` on a thread of its own; what is wrong is logged."""
+    if home().is_dir():
+        threading.Thread(target=_recover, name="kandev-nb-recover", daemon=True).start()
+
+
+def _recover() -> None:
+    try:
+        recover()
+    except (KandevError, OSError) as error:
+        _log.warning("what an earlier session left was not put back: %s", error)
+
+
 def _made(made: Materialized, room: Room, journal: Journal, project: Path) -> tuple[str, ...]:
     own = made._own
     made.files = tuple(own.write(name, content) for name, content in room.files.items())
@@ -191,14 +206,6 @@ def _made(made: Materialized, room: Room, journal: Journal, project: Path) -> tu
         notes = [note for merge in merges for note in journal.merge(project, merge, own.path)]
     made.files += tuple(project / merge.file for merge in merges)
     return tuple(notes)
-
-
-def _refuse_strict(strategy: Strategy, *, strict: bool) -> None:
-    if strict and not strategy.can_be_strict:
-        raise ConfigError(
-            f"{strategy.title} cannot be told to load these servers only. Leave strict= out.",
-            reason_code=ReasonCode.WRONG_ARGUMENT,
-        )
 
 
 def _said(notes: tuple[str, ...]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ that what is written is written safely and taken back, whatever the CLI.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -98,6 +98,18 @@ class Strategy:
     can_be_strict: bool = False
     """Whether the CLI can be told to load these servers and no others."""
 
+    def check_strict(self, strict: bool) -> None:
+        """Refuse what the CLI cannot be told.
+
+        Raises:
+            ConfigError: the CLI cannot be strict (``wrong_argument``).
+        """
+        if strict and not self.can_be_strict:
+            raise ConfigError(
+                f"{self.title} cannot be told to load these servers only. Leave strict= out.",
+                reason_code=ReasonCode.WRONG_ARGUMENT,
+            )
+
     def judge(self, decisions: Sequence[Decision]) -> tuple[Decision, ...]:
         """Return the decisions with what this CLI cannot be given left out."""
         return tuple(map(self._judged, decisions))
@@ -111,6 +123,17 @@ class Strategy:
         is_fault = reason.code == ReasonCode.MATERIALIZATION_FAILED
         outcome = EvidenceKind.UNAVAILABLE if is_fault else EvidenceKind.FILTERED
         return replace(decision, outcome=outcome, reason=reason, server=None)
+
+
+def without_strategy(decisions: Iterable[Decision]) -> tuple[Decision, ...]:
+    """Return the decisions for a CLI that nobody knows how to give servers."""
+    reason = Note(ReasonCode.PASSTHROUGH_STRATEGY_MISSING)
+    return tuple(
+        replace(decision, outcome=EvidenceKind.UNAVAILABLE, reason=reason, server=None)
+        if decision.delivers
+        else decision
+        for decision in decisions
+    )
 
 
 def name_refusal(name: str) -> Note | None:

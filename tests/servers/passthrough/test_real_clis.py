@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from kandev_nb import Task
 from kandev_nb.agents.terminal import Terminal
 from kandev_nb.servers import Decision, HttpServer, SseServer, StdioServer
 from kandev_nb.servers.documents.text import parse_json, parse_toml
-from kandev_nb.servers.passthrough import Materialized
 from tests.agents.conftest import until
 from tests.agents.mcp_server import TinyServer, tiny_server
 from tests.agents.npm import installed, search_path
@@ -108,11 +108,13 @@ def home(tmp_path: Path, cli: str) -> Path:
     return tmp_path / "home"
 
 
-def environment(cli: str, home: Path, made: Materialized) -> dict[str, str]:
+def environment(
+    cli: str, home: Path, more: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
     places = {f"XDG_{name}_HOME": f"{home}/.{name.lower()}" for name in ("CACHE", "DATA", "STATE")}
     bin_folder = installed(CLIS[cli].package, CLIS[cli].version)
     own = {"HOME": str(home), "XDG_CONFIG_HOME": f"{home}/.config", "PATH": search_path(bin_folder)}
-    return {**places, **own, **CLIS[cli].env, **made.env}
+    return {**places, **own, **CLIS[cli].env, **more}
 
 
 # Tells what it was started with, then is a server.
@@ -168,7 +170,7 @@ async def test_it_takes_its_servers_and_the_home_stays_as_it_was(
     before = tree(project)
 
     terminal = await Terminal.start(
-        (*spec.command, *made.args), env=environment(cli, home, made), cwd=project, cols=400
+        (*spec.command, *made.args), env=environment(cli, home, made.env), cwd=project, cols=400
     )
     try:
         await shows(terminal, "theirs", *delivered)
@@ -194,6 +196,24 @@ def as_given(cli: str, headers: Mapping[str, str]) -> bool:
     return wanted.items() <= headers.items()
 
 
+@pytest.mark.req("AC.4", "EV-8")
+@pytest.mark.parametrize("cli", [name for name in CLIS if CLIS[name].connects], indirect=True)
+async def test_a_session_of_it_sees_it_connect(
+    cli: str, task: Task, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    session = await task.aio.start(
+        passthrough=CLIS[cli].command, strategy=cli, env=environment(cli, home), cwd=project
+    )
+
+    row = await session.aio.wait_for("kandev", "connected", timeout=WITHIN)
+    await session.aio.close()
+
+    assert row.client_name
+    assert session.acp_session_id == ""
+    assert tree(project) == {}
+
+
 @pytest.mark.parametrize("cli", ["codex"], indirect=True)
 async def test_codex_itself_connects_with_what_its_environment_holds(
     cli: str, sessions: Sessions, server: TinyServer, home: Path, project: Path, tmp_path: Path
@@ -204,7 +224,7 @@ async def test_codex_itself_connects_with_what_its_environment_holds(
     options = ("-c", 'model_provider="none"', "-c", f"model_providers.none={provider}")
 
     terminal = await Terminal.start(
-        ("codex", *options, *made.args), env=environment(cli, home, made), cwd=project
+        ("codex", *options, *made.args), env=environment(cli, home, made.env), cwd=project
     )
     try:
         await until(lambda: bool(terminal.recent_output.text), WITHIN)
