@@ -8,12 +8,10 @@ from kandev_nb.agents.opened import Way
 from kandev_nb.agents.output import RecentOutput
 from kandev_nb.agents.permission import PermissionCounts
 from kandev_nb.agents.turn import PromptResult
-from kandev_nb.attachment import History, ReasonCode, ServerAttachment, View
-from kandev_nb.attachment.words import visible
+from kandev_nb.attachment import History, ServerAttachment, View
 from kandev_nb.controller.bounds import CLOSE_TIMEOUT, PROMPT_TIMEOUT, START_TIMEOUT, WAIT_TIMEOUT
 from kandev_nb.controller.hearing import Hearing
 from kandev_nb.endpoint import Tool
-from kandev_nb.errors import ConfigError
 from kandev_nb.servers import Servers
 from kandev_nb.session.core import SessionCore
 from kandev_nb.session.launch import (
@@ -26,16 +24,15 @@ from kandev_nb.session.launch import (
 )
 from kandev_nb.session.offering import OffersTools
 from kandev_nb.session.waiting import wait_for
+from kandev_nb.shown import ShowsReport
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from kandev_nb.controller.task import Task
 
 Unsubscribe = Callable[[], None]
 
 
-class Session(OffersTools):
+class Session(OffersTools, ShowsReport):
     """One conversation with one agent, and what it attached. Made by :meth:`Task.start`.
 
     As the last line of a cell it shows its servers, live.
@@ -71,16 +68,6 @@ class Session(OffersTools):
     def view(self) -> View:
         """What a person is shown of the report."""
         return self._core.view(self.report)
-
-    def status(self, name: str) -> str:
-        """Return the wire status of server ``name``. Raises ``ConfigError`` for an unknown one."""
-        return self._row(name).status
-
-    def explain(self, name: str) -> str:
-        """Return what is proven of server ``name``, what is not, and what would settle it."""
-        self._row(name)
-        row = self.view.row(name)
-        return row.explanation if row else ""
 
     def wait_for(
         self, name: str, status: str = "active", *, timeout: float | None = WAIT_TIMEOUT
@@ -291,18 +278,6 @@ class Session(OffersTools):
         """
         return self._core.recent_output
 
-    def servers(self) -> "pd.DataFrame":
-        """Return the current attempt's servers, one a row (:func:`kandev_nb.frames.servers`)."""
-        from kandev_nb import frames
-
-        return frames.servers(self.report)
-
-    def timeline(self) -> "pd.DataFrame":
-        """Return the evidence of all kept attempts (:func:`kandev_nb.frames.timeline`)."""
-        from kandev_nb import frames
-
-        return frames.timeline(self.report)
-
     def close(self, *, timeout: float | None = CLOSE_TIMEOUT) -> None:
         """End the agent. The report stays readable; rows keep their status."""
         runtime.call(self._core.close, timeout=seconds(timeout), what="close")
@@ -319,25 +294,11 @@ class Session(OffersTools):
             raise self._core.over()
         super()._put(tool)
 
-    def _row(self, name: str) -> ServerAttachment:
-        attempt = self.report.current
-        row = attempt.server(name) if attempt else None
-        if row is None:
-            known = ", ".join(visible(row.name) for row in attempt.servers) if attempt else ""
-            raise ConfigError(
-                f"This session has no server {name!r}. It has: {known or 'none'}.",
-                reason_code=ReasonCode.SERVER_UNKNOWN,
-            )
-        return row
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def __repr__(self) -> str:
-        return str(self.view)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         from kandev_nb.widgets import StatusWidget

@@ -1,0 +1,71 @@
+"""What every session shows of its report, whether it is live here or was stored."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from kandev_nb.attachment import History, ReasonCode, ServerAttachment, View
+from kandev_nb.attachment.display import MIME_TYPE, mime_bundle
+from kandev_nb.attachment.words import visible
+from kandev_nb.errors import ConfigError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class ShowsReport(ABC):
+    """A session as far as its report goes."""
+
+    @property
+    @abstractmethod
+    def report(self) -> History:
+        """The report: the current attempt and the two before it, with all that is known now."""
+
+    @property
+    @abstractmethod
+    def view(self) -> View:
+        """What a person is shown of the report."""
+
+    def status(self, name: str) -> str:
+        """Return the wire status of server ``name``. Raises ``ConfigError`` for an unknown one."""
+        return self._row(name).status
+
+    def explain(self, name: str) -> str:
+        """Return what is proven of server ``name``, what is not, and what would settle it."""
+        self._row(name)
+        row = self.view.row(name)
+        return row.explanation if row else ""
+
+    def servers(self) -> "pd.DataFrame":
+        """Return the current attempt's servers, one a row (:func:`kandev_nb.frames.servers`)."""
+        from kandev_nb import frames
+
+        return frames.servers(self.report)
+
+    def timeline(self) -> "pd.DataFrame":
+        """Return the evidence of all kept attempts (:func:`kandev_nb.frames.timeline`)."""
+        from kandev_nb import frames
+
+        return frames.timeline(self.report)
+
+    def _row(self, name: str) -> ServerAttachment:
+        attempt = self.report.current
+        row = attempt.server(name) if attempt else None
+        if row is None:
+            known = ", ".join(visible(row.name) for row in attempt.servers) if attempt else ""
+            raise ConfigError(
+                f"This session has no server {name!r}. It has: {known or 'none'}.",
+                reason_code=ReasonCode.SERVER_UNKNOWN,
+            )
+        return row
+
+    def __repr__(self) -> str:
+        return str(self.view)
+
+
+class ShowsStored(ShowsReport):
+    """A session that is not live here; a cell shows its servers as a saved notebook does."""
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        view = self.view
+        saved = {**mime_bundle(self.report)[MIME_TYPE], "rows": view.to_rows()}
+        return {MIME_TYPE: saved, "text/plain": str(view)}
