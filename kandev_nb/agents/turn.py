@@ -4,7 +4,7 @@ Raw ``session/update`` objects come in (ACP, "Prompt Turn"); a :class:`PromptRes
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kandev_nb.attachment.limits import TOOL_NAME_BYTES, cut_utf8
@@ -12,6 +12,9 @@ from kandev_nb.attachment.sanitize import sanitize_summary
 
 _STARTUP_REPORTS: Final = "mcp_startup."
 """Tool call IDs under which codex reports that a server did not start: no tool was used."""
+
+_STATUSES: Final = ("pending", "in_progress", "completed", "failed")
+"""What a tool call can be; another word of an agent changes nothing."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,13 +38,40 @@ class PromptResult:
         )
 
 
+@dataclass(frozen=True)
+class ToolCall:
+    """One tool call, as the agent says it.
+
+    ``number`` is its place in the turn, from 1; ``name`` its first title; ``status`` one of ACP's:
+    pending, in_progress, completed, failed.
+    """
+
+    number: int
+    name: str
+    status: str = "pending"
+
+
+class Listener:
+    """Hears a turn as it goes on. Called on the event loop; its methods return at once."""
+
+    def __call__(self, words: str, /) -> None:
+        """Called with the agent's words as they come."""
+
+    def tool_call(self, call: ToolCall, /) -> None:
+        """Called for each tool call, and again whenever the agent says how it goes."""
+
+
 class Turn:
-    """A prompt that is under way. ``on_text`` gets the agent's words as they come."""
+    """A prompt that is under way.
+
+    ``on_text`` gets the agent's words as they come; a :class:`Listener` hears of tool calls too.
+    """
 
     def __init__(self, on_text: Callable[[str], None] | None = None) -> None:
         self._on_text = on_text
+        self._on_tool_call = on_text.tool_call if isinstance(on_text, Listener) else None
         self._words: list[str] = []
-        self._titles: dict[str, str] = {}
+        self._calls: dict[str, ToolCall] = {}
 
     def take(self, update: Mapping[str, Any]) -> None:
         """Take one update of the session; kinds that say nothing here are passed over."""
@@ -49,7 +79,7 @@ class Turn:
             case "agent_message_chunk":
                 self._take_words(update.get("content"))
             case "tool_call" | "tool_call_update":
-                self._take_tool(update.get("toolCallId"), update.get("title"))
+                self._take_tool(*map(update.get, ("toolCallId", "title", "status")))
 
     def result(self, answer: object) -> PromptResult:
         """Return the turn as it stands, with the stop reason of ``session/prompt``'s answer."""
@@ -57,7 +87,7 @@ class Turn:
         return PromptResult(
             stop_reason=reason if isinstance(reason, str) else "unknown",
             text="".join(self._words),
-            tool_names=tuple(dict.fromkeys(self._titles.values())),
+            tool_names=tuple(dict.fromkeys(call.name for call in self._calls.values())),
         )
 
     def _take_words(self, content: object) -> None:
@@ -67,9 +97,17 @@ class Turn:
             if self._on_text is not None:
                 self._on_text(words)
 
-    def _take_tool(self, call_id: object, title: object) -> None:
-        if not isinstance(call_id, str) or not isinstance(title, str):
+    def _take_tool(self, call_id: object, title: object, status: object) -> None:
+        if not isinstance(call_id, str) or call_id.startswith(_STARTUP_REPORTS):
             return
-        # The first title counts: agents refine it later, up to showing the arguments.
-        if not call_id.startswith(_STARTUP_REPORTS):
-            self._titles.setdefault(call_id, cut_utf8(title, TOOL_NAME_BYTES))
+        call = self._calls.get(call_id)
+        if call is None:
+            if not isinstance(title, str):
+                return
+            # The first title counts: agents refine it later, up to showing the arguments.
+            call = ToolCall(len(self._calls) + 1, cut_utf8(title, TOOL_NAME_BYTES))
+        if status in _STATUSES:
+            call = replace(call, status=str(status))
+        self._calls[call_id] = call
+        if self._on_tool_call is not None:
+            self._on_tool_call(call)

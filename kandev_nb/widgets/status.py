@@ -34,12 +34,13 @@ class RowsSource(Protocol):
         """
 
 
-def _bundle() -> Path:
-    bundle = Path(__file__).parent.parent / "static" / "widget.js"
-    if bundle.exists():
-        return bundle
+def bundle() -> Path:
+    """Return the page's part of every widget; raises ``ImportError`` where it was not built."""
+    built = Path(__file__).parent.parent / "static" / "widget.js"
+    if built.exists():
+        return built
     raise ImportError(
-        f"{bundle} is missing: the widgets of kandev-nb have not been built. "
+        f"{built} is missing: the widgets of kandev-nb have not been built. "
         "Run `pip install .` (or `pip install -e .`) in the source tree; it builds them."
     )
 
@@ -51,7 +52,7 @@ class StatusWidget(anywidget.AnyWidget):
     :data:`INTERVAL` seconds, and the last one always does. :meth:`close` ends the updates.
     """
 
-    _esm = _bundle()
+    _esm = bundle()
     rows = traitlets.Dict().tag(sync=True)
 
     def __init__(self, source: RowsSource) -> None:

@@ -1,12 +1,17 @@
 /** Puts a view into an element, behind a shadow root that keeps the host's styles and shortcuts out. */
-import { render } from 'preact';
+import { type ComponentChild, render } from 'preact';
 
 import type { Host } from './host';
 import { StatusTable } from './statusTable';
 import { STYLES } from './styles';
 
-/** Draws the view for `host` in `parent`; the returned function takes it away again. */
+/** Draws the table for `host` in `parent`; the returned function takes it away again. */
 export function mount(parent: HTMLElement, host: Host): () => void {
+  return mountView(parent, <StatusTable host={host} />);
+}
+
+/** Draws any view in `parent`; the returned function takes it away again. */
+export function mountView(parent: HTMLElement, view: ComponentChild): () => void {
   const element = document.createElement('div');
   element.className = 'kandev-nb';
   // Lumino leaves the keys alone that are pressed inside such an element.
@@ -15,7 +20,7 @@ export function mount(parent: HTMLElement, host: Host): () => void {
   render(
     <>
       <style>{STYLES}</style>
-      <StatusTable host={host} />
+      {view}
     </>,
     root
   );

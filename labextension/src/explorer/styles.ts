@@ -68,6 +68,18 @@ ${dots}
 .detail, .empty, .note { color: var(--muted); }
 .summary { flex-basis: 100%; color: var(--muted); }
 .note { padding-top: 4px; font-size: 0.92em; }
+.turn .heading { border-bottom: 1px solid var(--line); }
+.turn .row:first-child { border-top: none; }
+.turn .rows + .words { border-top: 1px solid var(--line); }
+.words {
+  max-height: 16em;
+  padding: 4px 0;
+  overflow: auto;
+  font-family: var(--jp-code-font-family, ui-monospace, monospace);
+  font-size: var(--jp-code-font-size, 13px);
+  white-space: pre-wrap;
+}
+.words:focus-visible { outline: 2px solid var(--jp-brand-color1, Highlight); }
 @container (max-width: 420px) {
   .rows { grid-template-columns: auto 1fr; }
   .state { grid-column: 2; flex-direction: column; padding-inline-start: 0; }
