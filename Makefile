@@ -1,8 +1,9 @@
-# make lab     opens JupyterLab on the quickstart
-# make demo    does the same without a screen and prints the report
-# make test    checks everything
-# make bench   measures
-# make clean   removes what the others made
+# make lab          opens JupyterLab on the quickstart
+# make demo         does the same without a screen and prints the report
+# make test         checks everything
+# make test-agents  checks the coding agents that make test does not start
+# make bench        measures
+# make clean        removes what the others made
 
 SHELL := /bin/bash
 VENV := .venv
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml $(shell find labextension -path labextension/node_modules -prune \
 	-o -path labextension/lib -prune -o -type f -print 2>/dev/null)
 
-.PHONY: lab demo test bench clean
+.PHONY: lab demo test test-agents bench clean
 
 lab: $(VENV)/.lab
 	@$(BIN)/jupyter lab $$([ $$(id -u) = 0 ] && echo --allow-root) notebooks/quickstart.ipynb
@@ -21,6 +22,9 @@ demo: $(VENV)/.lab
 test: $(VENV)/.test
 	@.ci/system-packages
 	.ci/checks $(BIN)
+
+test-agents: $(VENV)/.test
+	$(BIN)/python -m pytest -q -m rest_agent tests/agents/rest
 
 bench: $(VENV)/.test
 	$(BIN)/python -m tests.benchmarks

@@ -31,6 +31,9 @@ T = TypeVar("T")
 CANCEL_GRACE: Final = 2.0
 """Seconds that an interrupted call waits for its coroutine to clean up (SE-7)."""
 
+_EXIT_GRACE: Final = 4.0
+"""Seconds that the end of the loop waits for its tasks: more than ending an agent takes."""
+
 _TURN: Final = 0.2
 """Seconds of waiting after which Python gets to see a signal that did not wake the wait."""
 
@@ -83,7 +86,7 @@ async def _cancel_all() -> None:
     for task in tasks:
         task.cancel()
     if tasks:
-        await asyncio.wait(tasks, timeout=CANCEL_GRACE)
+        await asyncio.wait(tasks, timeout=_EXIT_GRACE)
 
 
 _log = logging.getLogger("kandev_nb.runtime")
@@ -220,7 +223,7 @@ def _stop_at_exit() -> None:
     global _exiting
     _exiting = True
     if _runtime is not None:
-        _runtime.stop(CANCEL_GRACE)
+        _runtime.stop(_EXIT_GRACE)
 
 
 def _forget_after_fork() -> None:

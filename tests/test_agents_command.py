@@ -171,8 +171,11 @@ def test_json_is_a_list_of_objects_with_the_same_keys(run: Run, tmp_path: Path) 
         "needs": ["Log in once with `auggie login`, or set AUGMENT_SESSION_AUTH."],
         "install": "npm install --global @augmentcode/auggie@0.36.0",
         "passthrough": "",
-        "reset_by_restart": False,
-        "notes": ["0.36.0 connects only when its permission request has been answered."],
+        "reset_by_restart": True,
+        "notes": [
+            "0.36.0 connects only when its permission request has been answered.",
+            "0.36.0 gives a second session of its process the first one's servers of that name.",
+        ],
     }
     assert (by_id["kilo"]["installed"], by_id["kilo"]["path"], by_id["kilo"]["npx"]) == (
         False,

@@ -31,7 +31,7 @@ from kandev_nb.agents.permission import PermissionCounts
 from kandev_nb.agents.process import AgentProcess
 from kandev_nb.agents.requests import METHOD_NOT_FOUND, Client
 from kandev_nb.agents.transport import AgentTransport, Oddities, announcing
-from kandev_nb.agents.turn import PromptResult, Turn
+from kandev_nb.agents.turn import Listener, PromptResult, Turn
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.attachment.sanitize import KnownSecrets
 from kandev_nb.errors import AgentError, ConfigError
@@ -157,6 +157,13 @@ class AgentConnection:
         return self._process.recent_output
 
     @property
+    def end_words(self) -> str:
+        """How the agent ended, as what follows its name: "ended with exit code 3"."""
+        if self._process.was_ended and self._transport.cause:
+            return f"{self._transport.cause} and was ended"
+        return faults.exit_words(self._process.returncode)
+
+    @property
     def oddities(self) -> Oddities:
         """How often the agent strayed from the protocol."""
         return self._transport.oddities
@@ -239,17 +246,17 @@ class AgentConnection:
             await self._request(f"session/set_{what}", params)
 
     async def prompt(
-        self, session_id: str, text: str, on_text: Callable[[str], None] | None = None
+        self, session_id: str, text: str, listener: Listener | None = None
     ) -> PromptResult:
         """Send a prompt and return how its turn ended (``session/prompt``).
 
-        ``on_text`` gets the agent's words as they come. Cancelling this coroutine cancels the
+        ``listener`` hears how it goes on. Cancelling this coroutine cancels the
         turn. A prompt that follows before the turn has ended takes the updates over.
 
         Raises:
             AgentError: the agent refused (``prompt_failed``, ``auth_required``) or ended.
         """
-        turn = self._turns[session_id] = Turn(on_text)
+        turn = self._turns[session_id] = Turn(listener)
         prompt = [{"type": "text", "text": text}]
         try:
             params = {"sessionId": session_id, "prompt": prompt}
@@ -276,15 +283,14 @@ class AgentConnection:
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
-        await self._process.close()
-        self._transport.ended.set()
+        self._transport.end("")
         await self._end
         await self._acp.close()
         await self._client.close()
         await asyncio.gather(*self._cancels)
 
     async def _await_end(self) -> None:
-        """The end of the agent's output is the end of the agent."""
+        """The end of the agent's output, or of its input, is the end of the agent."""
         try:
             await self._transport.ended.wait()
         finally:
@@ -313,11 +319,7 @@ class AgentConnection:
 
     async def _gone(self) -> AgentError:
         await asyncio.shield(self._end)
-        if self._closing is not None:
-            return faults.closed()
-        if self._transport.line_too_long:
-            return faults.oversized()
-        return faults.exited(self._process.returncode)
+        return faults.closed() if self._closing is not None else faults.exited(self.end_words)
 
     def _cancel_soon(self, session_id: str) -> None:
         # A task that is being cancelled cannot wait for the frame to be written.

@@ -12,7 +12,6 @@ from typing import Final
 
 from acp import PROTOCOL_VERSION, RequestError
 
-from kandev_nb.agents.process import LINE_BYTES
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.attachment.sanitize import KnownSecrets, sanitize_summary
 from kandev_nb.errors import AgentError, Unsupported
@@ -49,10 +48,10 @@ def refused(
     )
 
 
-def exited(returncode: int | None) -> AgentError:
-    """Return the error for an agent that ended before it answered."""
+def exited(words: str) -> AgentError:
+    """Return the error for an agent that ended before it answered; ``words`` say how."""
     return AgentError(
-        f"The agent {exit_words(returncode)}. Read its recent output, then start it again.",
+        f"The agent {words}. Read its recent output, then start it again.",
         reason_code=ReasonCode.AGENT_EXITED,
     )
 
@@ -82,15 +81,6 @@ def mismatch(answered: int | None) -> AgentError:
         f"The agent answered with {spoken}; kandev-nb speaks version {PROTOCOL_VERSION}. "
         "Use a version of the agent that speaks it.",
         reason_code=ReasonCode.PROTOCOL_MISMATCH,
-    )
-
-
-def oversized() -> AgentError:
-    """Return the error for an agent that was ended because of a line without end."""
-    return AgentError(
-        f"The agent sent a line of more than {LINE_BYTES // 2**20} MiB and was ended. "
-        "Start it again, and ask for less at once.",
-        reason_code=ReasonCode.AGENT_EXITED,
     )
 
 

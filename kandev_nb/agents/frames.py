@@ -22,7 +22,8 @@ def encode(frame: Frame) -> bytes:
 def decode(line: bytes) -> Frame | None:
     """Return the frame of one line, put right where it can be, or None where it cannot."""
     try:
-        value = json.loads(line)
+        # An answer counts although a string in it was cut in the middle of a character.
+        value = json.loads(line.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
         return None
     return _sound(value) if isinstance(value, dict) else None

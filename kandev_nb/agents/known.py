@@ -44,7 +44,10 @@ BUILT_IN: Final = (
         command=("codex-acp",),
         advertises=_HTTP,
         passthrough="codex",
-        needs=("Log in once with `codex login`, or set OPENAI_API_KEY.",),
+        needs=(
+            "Log in once with `codex login`, or set OPENAI_API_KEY and "
+            'DEFAULT_AUTH_REQUEST={"methodId":"api-key"}.',
+        ),
         notes=("2.6.0 keeps its connections until it exits.",),
     ),
     _from_npm(
@@ -130,9 +133,13 @@ BUILT_IN: Final = (
         command=("auggie", "--acp"),
         advertises=_NONE,
         takes=_HTTP,
+        reset_by_restart=True,
         needs=("Log in once with `auggie login`, or set AUGMENT_SESSION_AUTH.",),
         failure_lines=(r"\W*(?P<server>\S.{0,255}?) \(failed\)",),
-        notes=("0.36.0 connects only when its permission request has been answered.",),
+        notes=(
+            "0.36.0 connects only when its permission request has been answered.",
+            "0.36.0 gives a second session of its process the first one's servers of that name.",
+        ),
     ),
     _from_npm(
         "cline@3.0.65",

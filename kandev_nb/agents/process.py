@@ -52,6 +52,9 @@ class _Pipes(asyncio.SubprocessProtocol):
         self.writable = asyncio.Event()
         self.writable.set()
         self.writable_ends = False
+        self.output_ends = False
+        self.input_is_lost = False
+        self.on_input_lost: Callable[[], None] | None = None
         self.on_exit: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -63,12 +66,12 @@ class _Pipes(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 2:
             self.recent.feed(data)
-        else:
+        elif not self.output_ends:
             self.output.feed_data(data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 0:
-            self.stop_writing()
+            self.lose_input()
         elif fd == 1:
             self.output.feed_eof()
 
@@ -78,9 +81,21 @@ class _Pipes(asyncio.SubprocessProtocol):
     def resume_writing(self) -> None:
         self.writable.set()
 
+    def lose_input(self) -> None:
+        self.stop_writing()
+        self.input_is_lost = True
+        if self.on_input_lost is not None:
+            self.on_input_lost()
+
     def stop_writing(self) -> None:
         self.writable_ends = True
         self.writable.set()
+
+    def drop_output(self) -> None:
+        self.output_ends = True
+        self.output.feed_eof()
+        self.output = asyncio.StreamReader()
+        self.output.feed_eof()
 
     def process_exited(self) -> None:
         self.exited.set()
@@ -98,6 +113,8 @@ class AgentProcess:
         # With a high-water mark of zero "writable" means: nothing is left in our buffer.
         self._stdin.set_write_buffer_limits(high=0)
         self._released = False
+        self.was_ended = False
+        """Whether it had to be: it did not end with its input, or its output could not go on."""
         self.pid: Final = transport.get_pid()
         _live.add(self)
         watchdog.add(self.pid)
@@ -162,6 +179,16 @@ class AgentProcess:
         """End the writes that are under way and refuse new ones."""
         self._pipes.stop_writing()
 
+    def when_input_is_lost(self, call: Callable[[], None]) -> None:
+        """Call ``call`` when standard input is closed, by the process or by us."""
+        self._pipes.on_input_lost = call
+        if self._pipes.input_is_lost:
+            call()
+
+    def drop_output(self) -> None:
+        """Let go of what nobody read of standard output, and of what still comes."""
+        self._pipes.drop_output()
+
     async def read_line(self) -> bytes | None:
         """Return the next line of standard output, or None at its end.
 
@@ -173,6 +200,8 @@ class AgentProcess:
         except asyncio.IncompleteReadError as end:
             return end.partial or None
         except asyncio.LimitOverrunError:
+            self.was_ended = True
+            self.drop_output()
             raise LineTooLongError from None
 
     async def close(self, grace: float = GRACE) -> None:
@@ -181,6 +210,7 @@ class AgentProcess:
             return
         self._end_input()
         if not await self._exits_within(grace):
+            self.was_ended = True
             self._signal_group(signal.SIGTERM)
         if not await self._exits_within(_ESCALATION):
             self._signal_group(signal.SIGKILL)

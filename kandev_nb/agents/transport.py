@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kandev_nb.agents import frames
-from kandev_nb.agents.process import AgentProcess, LineTooLongError
+from kandev_nb.agents.process import LINE_BYTES, AgentProcess, LineTooLongError
 
 _on_sent: ContextVar[Callable[[], None] | None] = ContextVar("kandev_nb_on_sent", default=None)
 
@@ -59,7 +59,10 @@ class AgentTransport:
         self._on_notification = on_notification
         self.oddities = Oddities()
         self.ended = asyncio.Event()
-        self.line_too_long = False
+        self.cause = ""
+        """What the agent did to have to be ended; empty when it is we who closed it."""
+        # It can be asked nothing any more. What it still answers in its grace counts.
+        process.when_input_is_lost(lambda: self.end("closed its input"))
 
     async def send(self, message: frames.Frame) -> None:
         """Write one frame; a request that cannot be written raises ``ConnectionError``."""
@@ -82,21 +85,28 @@ class AgentTransport:
             self._take_aside(line, frame)
             # A flood of such lines must not keep the loop from everybody else.
             await asyncio.sleep(0)
-        self.ended.set()
+        self.end("closed its output")
         self._process.stop_writing()
         # Writes end before the library ends its requests: each request fails once.
         await asyncio.sleep(0)
         return None
 
+    def end(self, cause: str) -> None:
+        """Say that nothing more will come of the agent, and why; the first cause counts."""
+        if not self.ended.is_set():
+            self.cause = cause
+            self.ended.set()
+
     async def close(self) -> None:
-        """End the process."""
+        """End the process, and let go of what it wrote."""
         await self._process.close()
+        self._process.drop_output()
 
     async def _next_line(self) -> bytes | None:
         try:
             return await self._process.read_line()
         except LineTooLongError:
-            self.line_too_long = True
+            self.end(f"sent a line of more than {LINE_BYTES // 2**20} MiB")
             return None
 
     def _take_aside(self, line: bytes, frame: frames.Frame | None) -> None:

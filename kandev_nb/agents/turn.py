@@ -3,7 +3,7 @@
 Raw ``session/update`` objects come in (ACP, "Prompt Turn"); a :class:`PromptResult` leaves.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -62,14 +62,10 @@ class Listener:
 
 
 class Turn:
-    """A prompt that is under way.
+    """A prompt that is under way; ``listener`` hears how it goes on."""
 
-    ``on_text`` gets the agent's words as they come; a :class:`Listener` hears of tool calls too.
-    """
-
-    def __init__(self, on_text: Callable[[str], None] | None = None) -> None:
-        self._on_text = on_text
-        self._on_tool_call = on_text.tool_call if isinstance(on_text, Listener) else None
+    def __init__(self, listener: Listener | None = None) -> None:
+        self._listener = listener
         self._words: list[str] = []
         self._calls: dict[str, ToolCall] = {}
 
@@ -94,8 +90,8 @@ class Turn:
         words = content.get("text") if isinstance(content, Mapping) else None
         if isinstance(words, str):
             self._words.append(words)
-            if self._on_text is not None:
-                self._on_text(words)
+            if self._listener is not None:
+                self._listener(words)
 
     def _take_tool(self, call_id: object, title: object, status: object) -> None:
         if not isinstance(call_id, str) or call_id.startswith(_STARTUP_REPORTS):
@@ -109,5 +105,5 @@ class Turn:
         if status in _STATUSES:
             call = replace(call, status=str(status))
         self._calls[call_id] = call
-        if self._on_tool_call is not None:
-            self._on_tool_call(call)
+        if self._listener is not None:
+            self._listener.tool_call(call)

@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
+from pydantic_core import from_json
+
 from kandev_nb.attachment import limits
 from kandev_nb.attachment.catalog import normalize_catalog
 from kandev_nb.attachment.model import (
@@ -40,9 +42,10 @@ def decode_history(raw: str | bytes | Mapping[str, Any]) -> History | None:
     written elsewhere is bounded and sanitized like evidence.
     """
     try:
-        parsed = json.loads(raw) if isinstance(raw, str | bytes) else raw
+        parsed = from_json(raw) if isinstance(raw, str | bytes) else raw
         history = _cleaned(History.model_validate(parsed))
-        json.dumps(history.to_wire(), ensure_ascii=False).encode()
+        # What is read has to be readable again, wherever it is kept.
+        from_json(json.dumps(history.to_wire(), ensure_ascii=False))
     except (ValueError, TypeError, OverflowError, RecursionError):
         return None
     return history
@@ -91,9 +94,12 @@ def _cleaned(history: History) -> History:
 
 
 def _cleaned_attempt(attempt: Attempt, *, superseded: bool = False) -> Attempt:
+    cleaned = _cleaned_texts(attempt)
+    if not cleaned.attachment_attempt_id:
+        raise ValueError("the attempt's ID has nothing that can be shown")
     kept = attempt.evidence[-limits.EVIDENCE_EVENTS :]
     servers = (_cleaned_row(row, superseded=superseded) for row in attempt.servers)
-    return _cleaned_texts(attempt).updated(
+    return cleaned.updated(
         servers=tuple(row.with_links(Links(calls=attempt.calls(row))) for row in servers),
         evidence=tuple(stored(_cleaned_texts(event)) for event in kept),
         evidence_dropped=attempt.evidence_dropped + len(attempt.evidence) - len(kept),

@@ -10,9 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from kandev_nb.errors import AgentError
 
-_NAMED_SERVER: Final = re.compile(r"MCP Server: '([^']{1,256})'")
+_NAMED_SERVER: Final = re.compile(r"(?:MCP Server: |^Runtime MCP server )'([^']{1,256})'")
 """How fast-agent 0.10 names the server that failed, in ``data.details``."""
-
 
 _STARTUP: Final = re.compile(r"mcp_startup\.(.{1,256})\.[^.]{1,64}")
 """The ID of the tool call with which codex-acp 2.6 tells of a server's start."""

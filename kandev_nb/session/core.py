@@ -18,7 +18,7 @@ from kandev_nb.agents.faults import exit_words
 from kandev_nb.agents.opened import Choice, Way
 from kandev_nb.agents.output import RecentOutput
 from kandev_nb.agents.terminal import Terminal
-from kandev_nb.agents.turn import PromptResult
+from kandev_nb.agents.turn import Listener, PromptResult
 from kandev_nb.attachment import Attempt, History, Provenance, ReasonCode
 from kandev_nb.attachment.display import View, display
 from kandev_nb.attachment.model import utc_now
@@ -127,16 +127,14 @@ class SessionCore:
                 recorder.failed(ReasonCode.CALL_TIMEOUT, words, Provenance.OBSERVED)
                 raise
 
-    async def prompt(
-        self, words: str, on_text: Callable[[str], None] | None = None
-    ) -> PromptResult:
+    async def prompt(self, words: str, listener: Listener | None = None) -> PromptResult:
         """Send a prompt and return how its turn ended."""
         text(words, "The prompt")
         agent, acp_session_id = self._conversation()
         self._refuse_if_prompting()
         self._is_prompting = True
         try:
-            return await agent.prompt(acp_session_id, words, on_text)
+            return await agent.prompt(acp_session_id, words, listener)
         finally:
             self._is_prompting = False
 
@@ -203,8 +201,9 @@ class SessionCore:
         """Return the error for a call that needs a running agent."""
         what = _OVER.get(self.state, "is still starting")
         ended = self.state == "ended"
+        way_out = "Call its restart()." if ended else "Start a new one with task.start(…)."
         return AgentError(
-            f'Session "{self.name}" {what}. Start a new one with task.start(…).',
+            f'Session "{self.name}" {what}. {way_out}',
             reason_code=ReasonCode.AGENT_EXITED if ended else ReasonCode.CLOSED,
         )
 
@@ -213,7 +212,8 @@ class SessionCore:
         if self.state != "running" or self._recorder is None or self._execution is None:
             return
         self.state = "ended"
-        words = exit_words(returncode)
+        agent = self._execution.agent
+        words = agent.end_words if agent else exit_words(returncode)
         self._recorder.failed(ReasonCode.AGENT_EXITED, f"The agent {words}", Provenance.OBSERVED)
         self._recorder.ended(f"the agent {words}")
         self.task.spawn(self._execution.free())

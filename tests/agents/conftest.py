@@ -12,6 +12,7 @@ import pytest
 
 from kandev_nb.agents.connection import AgentConnection
 from kandev_nb.agents.delivery import Server
+from kandev_nb.agents.turn import Listener
 from tests.agents.mcp_server import TinyServer, tiny_server
 
 
@@ -32,6 +33,20 @@ class Recorder:
 
     def session_update(self, acp_session_id: str, update: dict[str, Any]) -> None:
         self.updates.append((acp_session_id, update))
+
+
+class Words(list[str], Listener):
+    """Hears a turn: the agent's words, as they came."""
+
+    def __call__(self, words: str, /) -> None:
+        self.append(words)
+
+
+class Complains(Listener):
+    """Raises what it hears."""
+
+    def __call__(self, words: str, /) -> None:
+        raise RuntimeError(words)
 
 
 @pytest.fixture

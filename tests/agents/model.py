@@ -4,7 +4,8 @@ A prompt says which tools to call, a line each: ``call get_task_plan_kandev {}``
 each of them once, then it answers :data:`ANSWER`. It keeps nothing between two requests: an agent
 sends its whole conversation every time, with the calls that were made so far. Agents put the
 server into a tool's name, each in its own way, so the tool whose name ends with the wanted one is
-called; where it is kept behind a search tool, the model searches for it first.
+called; where it is kept behind a search tool, the model searches for it first. To a prompt that
+ends with :data:`HANG` it never answers.
 
 It streams OpenAI's chat completions, Anthropic's messages and Gemini's content generation, as far
 as agents look at them.
@@ -13,13 +14,15 @@ as agents look at them.
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
-from threading import Thread
+from threading import Semaphore, Thread
 from typing import Any, Final, NamedTuple
 
 ANSWER: Final = "The scripted model has nothing to add."
+HANG: Final = "Think for ever."
 
 _WANTED: Final = re.compile(r"^call (\S+) (\{.*\})$", re.MULTILINE)
 _SEARCH: Final = "ToolSearch"
@@ -44,6 +47,11 @@ class Conversation(NamedTuple):
     words: str
     called: list[str]
     offered: list[str]
+
+    @property
+    def hangs(self) -> bool:
+        """Whether the newest prompt is to hang; one before it was given up."""
+        return self.words.rstrip().endswith(HANG)
 
     def next_call(self) -> Call | None:
         """Return the first wanted call that was not made yet, if its tool can be had."""
@@ -161,7 +169,24 @@ _DIALECTS: Final = (
 )
 
 
-class _Model(BaseHTTPRequestHandler):
+class ScriptedModel:
+    """The model as it is served."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        """``http://127.0.0.1:PORT``."""
+
+        self.given_up = Semaphore(0)
+        """Released for each request without an answer whose agent goes away."""
+
+
+class _Server(ThreadingHTTPServer):
+    @cached_property
+    def model(self) -> ScriptedModel:
+        return ScriptedModel(f"http://127.0.0.1:{self.server_port}")
+
+
+class _Request(BaseHTTPRequestHandler):
     """One request. What no dialect knows is answered 404: agents live with that."""
 
     def do_POST(self) -> None:
@@ -172,10 +197,22 @@ class _Model(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         conversation = dialect.read(json.loads(body))
-        self._send(dialect.stream(conversation.next_call()))
+        # An agent may go away at any moment.
+        with suppress(ConnectionError):
+            if conversation.hangs:
+                self._wait_until_given_up()
+            else:
+                self._send(dialect.stream(conversation.next_call()))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the base class
         """Requests are not logged."""
+
+    def _wait_until_given_up(self) -> None:
+        assert isinstance(self.server, _Server)
+        try:
+            self.rfile.read(1)
+        finally:
+            self.server.model.given_up.release()
 
     def _send(self, events: Iterator[Json | str]) -> None:
         self.send_response(200)
@@ -193,13 +230,13 @@ def _server_sent(event: Json | str) -> str:
 
 
 @contextmanager
-def scripted_model() -> Iterator[str]:
-    """Serve the model; yields its address, ``http://127.0.0.1:PORT``."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Model) as server:
+def scripted_model() -> Iterator[ScriptedModel]:
+    """Serve the model on loopback."""
+    with _Server(("127.0.0.1", 0), _Request) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
         try:
-            yield f"http://127.0.0.1:{server.server_port}"
+            yield server.model
         finally:
             server.shutdown()
             thread.join()

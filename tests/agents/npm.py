@@ -9,7 +9,7 @@ import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -32,14 +32,21 @@ _SECONDS: Final = 240
 
 def installed(package: str, version: str) -> Path:
     """Return the folder with the package's commands; the test fails when it cannot be had."""
-    folder = _cache() / f"{package}@{version}"
+    wanted = f"{package}@{version}"
+    folder = once("npm", wanted, lambda folder: _install(wanted, folder))
+    return folder / "node_modules" / ".bin"
+
+
+def once(registry: str, wanted: str, install: Callable[[Path], None]) -> Path:
+    """Return the folder into which ``install`` has put what is wanted, now or earlier."""
+    folder = _cache() / registry / wanted
     complete = folder / ".complete"
     with _alone(folder):
         if not complete.exists():
             shutil.rmtree(folder, ignore_errors=True)
-            _install(f"{package}@{version}", folder)
+            install(folder)
             complete.touch()
-    return folder / "node_modules" / ".bin"
+    return folder
 
 
 def search_path(*commands: Path) -> str:
@@ -49,7 +56,7 @@ def search_path(*commands: Path) -> str:
 
 
 def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kandev-nb" / "npm"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kandev-nb"
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pytest
 
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.errors import AgentError
-from tests.agents.conftest import Opening, Recorder, fake_agent
+from tests.agents.conftest import Complains, Opening, Recorder, fake_agent
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("SA-1")]
 
@@ -60,13 +60,10 @@ async def test_no_frame_reaches_a_log_at_any_level(
 ) -> None:
     caplog.set_level(logging.DEBUG)
 
-    def complain(words: str) -> None:
-        raise RuntimeError(words)
-
     async with opened(fake_agent(CARELESS), env={"KEY": SECRET}) as connection:
         made = await connection.open_session("new", cwd=tmp_path, servers=[], on_sent=lambda: None)
         with pytest.raises(AgentError) as failure:
-            await connection.prompt(made.session_id, SECRET, complain)
+            await connection.prompt(made.session_id, SECRET, Complains())
     assert failure.value.reason_code == ReasonCode.PROMPT_FAILED
     # The hook did get what the logs did not.
     assert SECRET in json.dumps(events.updates)

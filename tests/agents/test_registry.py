@@ -65,7 +65,11 @@ MEASURED: Final = {
     "copilot": Measured(f"{NPM}@github/copilot@1.0.102", "copilot --acp", advertises="http sse"),
     "qwen": Measured(f"{NPM}@qwen-code/qwen-code@0.24.4", "qwen --acp", advertises="http sse"),
     "auggie": Measured(
-        f"{NPM}@augmentcode/auggie@0.36.0", "auggie --acp", advertises="", takes="http"
+        f"{NPM}@augmentcode/auggie@0.36.0",
+        "auggie --acp",
+        advertises="",
+        takes="http",
+        reset_by_restart=True,
     ),
     "cline": Measured(f"{NPM}cline@3.0.65", "cline --acp", advertises=""),
     "pi": Measured(f"{NPM}pi-acp@0.0.34", "pi-acp", advertises="", passthrough="pi"),

@@ -18,7 +18,7 @@ from kandev_nb.agents.scripted.options import AFTER_RESET
 from kandev_nb.agents.scripted.scenarios import SCENARIOS
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.errors import AgentError
-from tests.agents.conftest import REFUSING, Opening, Recorder, http, open_session, until
+from tests.agents.conftest import REFUSING, Opening, Recorder, Words, http, open_session, until
 from tests.agents.mcp_server import TinyServer
 
 pytestmark = pytest.mark.anyio
@@ -310,10 +310,8 @@ async def test_cancel_ends_a_wait(opened: Opening, tmp_path: Path) -> None:
     async with opened(command("ignores")) as agent:
         session = await open_session(agent, tmp_path)
 
-        said: list[str] = []
-        turn = asyncio.create_task(
-            agent.prompt(session, "say now\nwait 60\nsay later", said.append)
-        )
+        said = Words()
+        turn = asyncio.create_task(agent.prompt(session, "say now\nwait 60\nsay later", said))
         await until(lambda: said == ["now\n"])
         await agent.cancel(session)
         result = await turn

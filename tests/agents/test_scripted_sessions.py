@@ -271,10 +271,7 @@ async def test_refuses_twice_names_the_server_and_connects_the_others(
         first = await client.open(tmp_path, http(server))
         with pytest.raises(RequestError) as refusal:
             await client.open(tmp_path, http(second), http(second, "other"))
-        words = (
-            "MCP Server: 'tiny': Runtime MCP server 'tiny' is already registered with different "
-            "settings"
-        )
+        words = "Runtime MCP server 'tiny' is already registered with different settings"
         assert error(refusal) == (-32603, {"details": words})
         assert second.requests() == ONCE
         assert await client.prompt(first["sessionId"], "list tiny") == "tiny has 2 tools\n"

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kandev_nb.agents.turn import Listener, ToolCall, Turn
+from tests.agents.conftest import Words
 
 
 class Heard(Listener):
@@ -95,8 +96,8 @@ def test_a_name_is_bounded() -> None:
 
 
 def test_a_function_hears_the_words_only() -> None:
-    heard: list[str] = []
-    turn = Turn(heard.append)
+    heard = Words()
+    turn = Turn(heard)
 
     turn.take(started("a", "read"))
     turn.take(said("words"))

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.conftest import Opening, Recorder, fake_agent, open_session, until
+from tests.agents.conftest import (
+    Complains,
+    Opening,
+    Recorder,
+    Words,
+    fake_agent,
+    open_session,
+    until,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -71,10 +79,10 @@ async def test_a_turn_gathers_the_words_and_the_tools(opened: Opening, tmp_path:
     receive()
     """
     )
-    heard: list[str] = []
+    heard = Words()
     async with opened(agent) as connection:
         session = await open_session(connection, tmp_path)
-        result = await connection.prompt(session, "go", heard.append)
+        result = await connection.prompt(session, "go", heard)
     assert result.text == "first second"
     assert heard == ["first ", "second"]
     assert result.tool_names == ("echo", "late")
@@ -103,13 +111,10 @@ async def test_a_result_in_a_cell_does_not_show_the_words(opened: Opening, tmp_p
 async def test_a_listener_that_raises_does_not_end_the_turn(
     opened: Opening, tmp_path: Path
 ) -> None:
-    def complain(_words: str) -> None:
-        raise RuntimeError
-
     agent = fake_agent(TURN + "    words('a')\n    answer(request, {})\n    receive()")
     async with opened(agent) as connection:
         session = await open_session(connection, tmp_path)
-        result = await connection.prompt(session, "go", complain)
+        result = await connection.prompt(session, "go", Complains())
     assert (result.text, result.stop_reason) == ("a", "unknown")
 
 
@@ -129,8 +134,8 @@ async def test_cancelling_a_prompt_cancels_its_turn(
     )
     async with opened(agent) as connection:
         session = await open_session(connection, tmp_path)
-        heard: list[str] = []
-        turn = asyncio.create_task(connection.prompt(session, "go", heard.append))
+        heard = Words()
+        turn = asyncio.create_task(connection.prompt(session, "go", heard))
         await until(lambda: heard == ["working"])
         turn.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -47,6 +47,27 @@ def test_a_malformed_or_unsupported_report_is_no_report(raw: str | bytes) -> Non
 
 
 @pytest.mark.req("EV-11")
+def test_an_attempt_whose_id_has_nothing_to_show_is_malformed() -> None:
+    attempt = {"attachment_attempt_id": "\x1b[0m", "started_at": "2026-01-01T00:00:00Z"}
+
+    assert decode_history({"version": 1, "current": attempt}) is None
+
+
+@pytest.mark.req("EV-11")
+@pytest.mark.parametrize("depth", [150, 300, 900])
+def test_what_is_read_can_be_read_again_however_deep_it_nests(depth: int) -> None:
+    nested: Any = {}
+    for _ in range(depth):
+        nested = {"more": nested}
+
+    history = decode_history({"version": 1, "unknown": nested})
+
+    assert (history is None) == (depth > 200)
+    if history is not None:
+        assert decode_history(json.dumps(history.to_wire())) == history
+
+
+@pytest.mark.req("EV-11")
 def test_what_a_newer_writer_adds_is_kept() -> None:
     report = wire(
         mood="good",

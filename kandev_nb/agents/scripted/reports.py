@@ -48,7 +48,7 @@ def refusal(session: ScriptedSession) -> RequestError | None:
     """Return the error that a session request is answered with, if a server was not reached."""
     if not session.unreached:
         return None
-    return _refused(session.unreached[0], "Failed to initialize MCP server")
+    return _refused(f"MCP Server: '{session.unreached[0]}': Failed to initialize MCP server")
 
 
 def second_refusal(session: ScriptedSession) -> RequestError | None:
@@ -57,11 +57,11 @@ def second_refusal(session: ScriptedSession) -> RequestError | None:
         return None
     name = session.refused[0]
     taken = f"Runtime MCP server '{name}' is already registered with different settings"
-    return _refused(name, taken)
+    return _refused(taken)
 
 
-def _refused(name: str, words: str) -> RequestError:
-    return RequestError.internal_error({"details": f"MCP Server: '{name}': {words}"})
+def _refused(details: str) -> RequestError:
+    return RequestError.internal_error({"details": details})
 
 
 def _auggie(session: ScriptedSession) -> Iterator[str]:

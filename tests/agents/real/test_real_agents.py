@@ -3,8 +3,9 @@
 import pytest
 
 from kandev_nb import Session
+from kandev_nb.agents.permission import PermissionCounts
 from tests.agents.model import ANSWER
-from tests.agents.real.conftest import GEMINI, OPENCODE
+from tests.agents.real.starting import version_of
 
 # An agent is installed first, which may take minutes.
 pytestmark = [pytest.mark.real_agent, pytest.mark.timeout(300)]
@@ -17,7 +18,7 @@ STATELESS = "2026-07-28"
 def test_opencode_is_active_without_a_login(opencode: Session) -> None:
     row = opencode.wait_for("kandev", "active")
 
-    assert (row.client_name, row.client_version) == ("opencode", OPENCODE.version)
+    assert (row.client_name, row.client_version) == ("opencode", version_of("opencode")[1])
     assert row.transport == "http"
     assert row.tool_count == TOOLS
     assert row.connection_id
@@ -39,6 +40,7 @@ def test_a_tool_that_opencode_calls_is_seen_at_the_endpoint(opencode: Session) -
     assert ANSWER in turn.text
     assert (call.server_name, call.connection_id) == ("kandev", row.connection_id)
     assert row.used_at == call.occurred_at
+    assert opencode.permission_counts == PermissionCounts(asked=1, allowed=1)
 
 
 @pytest.mark.req("AC.3", "EV-2")
@@ -59,7 +61,10 @@ def test_gemini_in_an_untrusted_folder_stays_unverified_through_a_turn(gemini: S
 def test_gemini_in_a_trusted_folder_is_active(trusted_gemini: Session) -> None:
     row = trusted_gemini.wait_for("kandev", "active")
 
-    assert (row.client_name, row.client_version) == ("gemini-cli-mcp-client", GEMINI.version)
+    assert (row.client_name, row.client_version) == (
+        "gemini-cli-mcp-client",
+        version_of("gemini")[1],
+    )
     assert row.tool_count == TOOLS
 
 
