@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from kandev_nb.agents.permission import PermissionRequest
     from kandev_nb.agents.turn import PromptResult
     from kandev_nb.attachment import History
-    from kandev_nb.controller import Controller, Session, Task
+    from kandev_nb.controller import Controller, Session, Sessions, Task
     from kandev_nb.endpoint.tools import ToolError
     from kandev_nb.planned import Plan, plan
     from kandev_nb.servers import Policy, Profile, read_policy, read_profile
+    from kandev_nb.store import Store, StoredSession
+    from kandev_nb.store.kandev import KandevReports, KandevSession, read_kandev
 
 __all__ = [
     "AgentError",
@@ -41,19 +43,25 @@ __all__ = [
     "EndpointError",
     "History",
     "KandevError",
+    "KandevReports",
+    "KandevSession",
     "PermissionRequest",
     "Plan",
     "Policy",
     "Profile",
     "PromptResult",
     "Session",
+    "Sessions",
+    "Store",
     "StoreError",
+    "StoredSession",
     "Task",
     "ToolError",
     "Unsupported",
     "WaitTimeout",
     "__version__",
     "plan",
+    "read_kandev",
     "read_policy",
     "read_profile",
 ]
@@ -61,16 +69,22 @@ __all__ = [
 _ROOMS = {
     "Controller": "kandev_nb.controller",
     "History": "kandev_nb.attachment",
+    "KandevReports": "kandev_nb.store.kandev",
+    "KandevSession": "kandev_nb.store.kandev",
     "PermissionRequest": "kandev_nb.agents.permission",
     "Plan": "kandev_nb.planned",
     "Policy": "kandev_nb.servers",
     "Profile": "kandev_nb.servers",
     "PromptResult": "kandev_nb.agents.turn",
     "Session": "kandev_nb.controller",
+    "Sessions": "kandev_nb.controller",
+    "Store": "kandev_nb.store",
+    "StoredSession": "kandev_nb.store",
     "Task": "kandev_nb.controller",
     "ToolError": "kandev_nb.endpoint.tools",
     "__version__": "kandev_nb._version",
     "plan": "kandev_nb.planned",
+    "read_kandev": "kandev_nb.store.kandev",
     "read_policy": "kandev_nb.servers",
     "read_profile": "kandev_nb.servers",
 }

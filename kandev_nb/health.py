@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from kandev_nb import tokens
 from kandev_nb.endpoint import workers
+from kandev_nb.store.keeping import StoreState
 
 
 class Health(BaseModel):
@@ -25,11 +26,17 @@ class Health(BaseModel):
     tools_overdue: tuple[str, ...] = ()
     tokenizer_problem: str = ""
     """Why there are no token estimates; empty when there are."""
+    store: str = ""
+    """What the controller's store is called; empty for none, and before it is opened."""
+    store_problem: str = ""
+    """Why reports cannot be stored now; empty when they can."""
+    store_waiting: int = 0
+    """How many sessions have something that is not on disk yet."""
 
     @property
     def is_well(self) -> bool:
         """Whether nothing is amiss."""
-        return not (self.tools_overdue or self.tokenizer_problem)
+        return not (self.tools_overdue or self.tokenizer_problem or self.store_problem)
 
     def __repr__(self) -> str:
         return "\n".join(
@@ -38,13 +45,15 @@ class Health(BaseModel):
                 f"tool calls under way: {_counted(self.tools_running)}",
                 f"tool calls over their time: {_counted(self.tools_overdue)}",
                 f"token estimates: {self.tokenizer_problem or 'yes'}",
+                f"store: {self.store_problem or self.store or 'none is open'}",
+                f"sessions that are not on disk yet: {self.store_waiting}",
             )
         )
 
     __str__ = __repr__
 
 
-async def examine(open_sessions: int) -> Health:
+async def examine(open_sessions: int, kept: StoreState) -> Health:
     """Return the health of this process. It belongs on the loop thread."""
     problem = await anyio.to_thread.run_sync(tokens.problem)
     return Health(
@@ -52,6 +61,9 @@ async def examine(open_sessions: int) -> Health:
         tools_running=workers().running,
         tools_overdue=workers().overdue,
         tokenizer_problem=problem or "",
+        store=kept.name,
+        store_problem=kept.problem,
+        store_waiting=kept.waiting,
     )
 
 

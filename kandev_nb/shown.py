@@ -1,15 +1,26 @@
 """What every session shows of its report, whether it is live here or was stored."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kandev_nb.attachment import History, ReasonCode, ServerAttachment, View
+from kandev_nb.attachment.columns import AttemptEvidence, evidence_of
 from kandev_nb.attachment.display import MIME_TYPE, mime_bundle
 from kandev_nb.attachment.words import visible
 from kandev_nb.errors import ConfigError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class Whose(NamedTuple):
+    """The session's ID and name, its task's title and its agent."""
+
+    session_id: str
+    session: str
+    task: str
+    agent: str
 
 
 class ShowsReport(ABC):
@@ -24,6 +35,15 @@ class ShowsReport(ABC):
     @abstractmethod
     def view(self) -> View:
         """What a person is shown of the report."""
+
+    @property
+    @abstractmethod
+    def whose(self) -> "Whose":
+        """What tells the session from others, as frames of many sessions say it."""
+
+    def evidence(self) -> Iterable[AttemptEvidence]:
+        """Return the evidence of each kept attempt as columns, the oldest first."""
+        return evidence_of(self.report)
 
     def status(self, name: str) -> str:
         """Return the wire status of server ``name``. Raises ``ConfigError`` for an unknown one."""
@@ -57,6 +77,9 @@ class ShowsReport(ABC):
                 reason_code=ReasonCode.SERVER_UNKNOWN,
             )
         return row
+
+    def __str__(self) -> str:
+        return str(self.view)
 
     def __repr__(self) -> str:
         return str(self.view)

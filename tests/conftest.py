@@ -1,13 +1,20 @@
 """What every test shares."""
 
+import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
     from kandev_nb import Controller, Task
+
+# No test writes into the store of whoever runs it.
+_folder: Final = TemporaryDirectory(prefix="kandev-nb-tests-", ignore_cleanup_errors=True)
+os.environ["KANDEV_NB_STORE"] = str(Path(_folder.name, "store.db"))
 
 # A shared machine may be slow at any moment: how long an example takes proves nothing.
 settings.register_profile("kandev", deadline=None, max_examples=60)

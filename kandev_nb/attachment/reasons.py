@@ -67,17 +67,32 @@ class ReasonCode(StrEnum):
     AGENT_UNKNOWN = "agent_unknown"
     CALL_TIMEOUT = "call_timeout"
     CLOSED = "closed"
+    DATABASE_CORRUPT = "database_corrupt"
+    DATABASE_FAILED = "database_failed"
+    DATABASE_LOCKED = "database_locked"
+    DATABASE_NOT_FOUND = "database_not_found"
+    DATABASE_UNREACHABLE = "database_unreachable"
+    DATABASE_UNREADABLE = "database_unreadable"
+    DATABASE_URL_INVALID = "database_url_invalid"
+    DRIVER_MISSING = "driver_missing"
     ENDPOINT_FAILED = "endpoint_failed"
     INVALID_POLICY = "invalid_policy"
     INVALID_PROFILE = "invalid_profile"
+    INVALID_STORE = "invalid_store"
     INVALID_TOOL = "invalid_tool"
     INVALID_WORKDIR = "invalid_workdir"
+    NOT_A_DATABASE = "not_a_database"
+    NOT_A_KANDEV_DATABASE = "not_a_kandev_database"
     NOT_OFFERED = "not_offered"
     NOT_REACHED = "not_reached"
     PLATFORM_UNSUPPORTED = "platform_unsupported"
     PROMPT_FAILED = "prompt_failed"
     PROMPT_UNDER_WAY = "prompt_under_way"
     SERVER_UNKNOWN = "server_unknown"
+    SESSION_LIVE = "session_live"
+    SESSION_UNKNOWN = "session_unknown"
+    STORE_FAILED = "store_failed"
+    STORE_TOO_NEW = "store_too_new"
     TASK_FAILED = "task_failed"
     WRONG_ARGUMENT = "wrong_argument"
 
@@ -272,6 +287,38 @@ REASONS: Final[dict[str, Reason]] = {
         "The session is closed.",
         "Start a new one.",
     ),
+    ReasonCode.DATABASE_CORRUPT: Reason(
+        "The database file is damaged.",
+        "Read an earlier copy of it.",
+    ),
+    ReasonCode.DATABASE_FAILED: Reason(
+        "The database refused a query.",
+        "Read the message; it says what the database said.",
+    ),
+    ReasonCode.DATABASE_LOCKED: Reason(
+        "Another program keeps the database locked.",
+        "Try again when it has finished.",
+    ),
+    ReasonCode.DATABASE_NOT_FOUND: Reason(
+        "There is no such file.",
+        "Read the message; it says where Kandev keeps its database.",
+    ),
+    ReasonCode.DATABASE_UNREACHABLE: Reason(
+        "The database server did not let us in, or went away.",
+        "See that it runs, and that user and password are right.",
+    ),
+    ReasonCode.DATABASE_UNREADABLE: Reason(
+        "The file cannot be read.",
+        "See that this user may read the file and its folder.",
+    ),
+    ReasonCode.DATABASE_URL_INVALID: Reason(
+        "This is no URL of a database that Kandev uses.",
+        "Give the path of a file, or a PostgreSQL URL.",
+    ),
+    ReasonCode.DRIVER_MISSING: Reason(
+        "A package that this needs is not installed.",
+        "Read the message; it names the package and how to install it.",
+    ),
     ReasonCode.ENDPOINT_FAILED: Reason(
         "The Kandev MCP endpoint could not start.",
         "Check that this machine lets a program listen on 127.0.0.1.",
@@ -284,6 +331,10 @@ REASONS: Final[dict[str, Reason]] = {
         "The servers that were handed over cannot be read.",
         "Read the message; it names the place and what to change.",
     ),
+    ReasonCode.INVALID_STORE: Reason(
+        "What was named is no place for a store.",
+        "Read the message; give a file of its own, or a PostgreSQL URL.",
+    ),
     ReasonCode.INVALID_TOOL: Reason(
         "The function cannot be served as a tool.",
         "Read the message; it names the function and what to change.",
@@ -291,6 +342,14 @@ REASONS: Final[dict[str, Reason]] = {
     ReasonCode.INVALID_WORKDIR: Reason(
         "The working directory does not exist.",
         "Create it, or pass another cwd.",
+    ),
+    ReasonCode.NOT_A_DATABASE: Reason(
+        "The file is no SQLite database, or it is encrypted.",
+        "Give the path of Kandev's database.",
+    ),
+    ReasonCode.NOT_A_KANDEV_DATABASE: Reason(
+        "The database has no sessions of Kandev's.",
+        "Read the message; it names the table that is missing.",
     ),
     ReasonCode.NOT_OFFERED: Reason(
         "The agent does not offer what was asked; nothing was sent.",
@@ -315,6 +374,22 @@ REASONS: Final[dict[str, Reason]] = {
     ReasonCode.SERVER_UNKNOWN: Reason(
         "The session has no server of that name.",
         "Use one of the names in session.servers().",
+    ),
+    ReasonCode.SESSION_LIVE: Reason(
+        "The session is open.",
+        "Close it where it is open, then try again.",
+    ),
+    ReasonCode.SESSION_UNKNOWN: Reason(
+        "The store has no readable session of that ID.",
+        "Use one of the IDs in store.sessions().",
+    ),
+    ReasonCode.STORE_FAILED: Reason(
+        "The store could not be read or written.",
+        "Read the message; live sessions go on, and are stored when it works again.",
+    ),
+    ReasonCode.STORE_TOO_NEW: Reason(
+        "The store was written by a newer kandev-nb.",
+        "Update kandev-nb, or name another store.",
     ),
     ReasonCode.TASK_FAILED: Reason(
         "A call ended with something that is no ordinary error.",

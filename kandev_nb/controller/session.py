@@ -24,7 +24,7 @@ from kandev_nb.session.launch import (
 )
 from kandev_nb.session.offering import OffersTools
 from kandev_nb.session.waiting import wait_for
-from kandev_nb.shown import ShowsReport
+from kandev_nb.shown import ShowsReport, Whose
 
 if TYPE_CHECKING:
     from kandev_nb.controller.task import Task
@@ -68,6 +68,11 @@ class Session(OffersTools, ShowsReport):
     def view(self) -> View:
         """What a person is shown of the report."""
         return self._core.view(self.report)
+
+    @property
+    def whose(self) -> Whose:
+        """What tells the session from others, as frames of many sessions say it."""
+        return Whose(self.session_id, self.name, self.task.title, self._core.launch.agent.id)
 
     def wait_for(
         self, name: str, status: str = "active", *, timeout: float | None = WAIT_TIMEOUT

@@ -32,6 +32,7 @@ from kandev_nb.session.identity import new_id
 from kandev_nb.session.launch import Launch, text
 from kandev_nb.session.passthrough import TerminalExecution, no_conversation, no_terminal
 from kandev_nb.session.task import SessionDesk, TaskCore
+from kandev_nb.store.records import SessionRecord
 
 State = Literal["starting", "running", "failed", "ended", "closed"]
 _OVER: Final[dict[State, str]] = {
@@ -69,6 +70,7 @@ class SessionCore:
         _live.add(self)
         self.ledger = Ledger()
         self.ledger.protect(launch.secrets)
+        self.ledger.watch(self._keep)
         self.tools = ToolRegistry()
         self._tool_set = ToolSet(built_in_tools(SessionDesk(self)), task.tools, self.tools)
         self._endpoints = endpoints
@@ -225,6 +227,23 @@ class SessionCore:
         if self._recorder and (refusal := from_update(update, self._recorder.delivered)):
             self._recorder.refused(refusal)
 
+    def _keep(self) -> None:
+        """Hand the session to the store as it is now. Called on the ledger's worker too."""
+        if (keeper := self.task.keeper) is None:
+            return
+        record = SessionRecord(
+            session_id=self.session_id,
+            task_id=self.task.task_id,
+            task_title=self.task.title,
+            name=self.name,
+            agent_id=self.launch.agent.id,
+            agent_title=self.launch.agent.title,
+            agent_profile_id=self.agent_profile_id,
+            started_at=self.started_at,
+            state=self.state,
+        )
+        keeper.offer(record, self.ledger.history)
+
     def _said(self, line: str) -> None:
         """Called for each line that the agent writes to its standard error."""
         if (recorder := self._recorder) is None:
@@ -258,6 +277,7 @@ class SessionCore:
                     await self._end("failed", "the start was interrupted")
                 raise
             self.state = "running"
+            self._keep()
         if self._starting.cancelled_caught:
             raise self.over()
 

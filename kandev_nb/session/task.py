@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio.to_thread
 
@@ -12,14 +12,23 @@ from kandev_nb.session.identity import new_id
 
 if TYPE_CHECKING:
     from kandev_nb.session.core import SessionCore
+    from kandev_nb.store.records import SessionRecord
+
+
+class Keeper(Protocol):
+    """Where reports outlive their kernel."""
+
+    def offer(self, record: "SessionRecord", history: History) -> None:
+        """Take a session's newest report. Returns at once and never raises (SE-5)."""
 
 
 class TaskCore:
     """What the user wants done. It owns its sessions, the ended ones too."""
 
-    def __init__(self, title: str, tools: ToolRegistry) -> None:
+    def __init__(self, title: str, tools: ToolRegistry, keeper: Keeper | None = None) -> None:
         self.title = title
         self.tools = tools
+        self.keeper = keeper
         self.task_id = new_id("task")
         self.plan = Plan()
         self.sessions: list[SessionCore] = []

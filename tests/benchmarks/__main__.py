@@ -6,6 +6,7 @@ from tests.benchmarks import (
     bench_imports,
     bench_ledger,
     bench_load,
+    bench_store,
     bench_tokens,
     bench_wheel,
 )
@@ -15,6 +16,7 @@ BENCHMARKS = (
     bench_bridge,
     bench_load,
     bench_ledger,
+    bench_store,
     bench_tokens,
     bench_imports,
     bench_wheel,
