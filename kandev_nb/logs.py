@@ -15,7 +15,17 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Final
 
-LIBRARIES: Final = ("acp", "httpcore2", "httpx2", "mcp", "sse_starlette", "uvicorn")
+LIBRARIES: Final = (
+    "acp",
+    "alembic",
+    "httpcore2",
+    "httpx2",
+    "mcp",
+    "psycopg",
+    "sqlalchemy",
+    "sse_starlette",
+    "uvicorn",
+)
 """The packages whose records are restrained, by the first part of the logger's name."""
 
 LOOP_THREAD: Final = "kandev-nb"

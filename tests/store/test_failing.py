@@ -2,6 +2,7 @@
 
 import logging
 import os
+import resource
 import shutil
 import signal
 import sqlite3
@@ -124,18 +125,37 @@ def test_a_deleted_file_is_noticed_also_when_nothing_is_offered(tmp_path: Path) 
         assert is_stored(writer, "open")
 
 
+SMALL = 512 * 1024
+
+
 @contextmanager
 def small_disk() -> Iterator[Path]:
-    """A file system of 512 KiB, where this may mount one."""
+    """A folder for :data:`SMALL` bytes: a file system of its own where this may mount one."""
     folder = Path(tempfile.mkdtemp())
-    mount = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "tmpfs", str(folder)]
+    is_mounted = os.geteuid() == 0 and not subprocess.run(mount, capture_output=True).returncode
     try:
-        if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
-            pytest.skip("a small disk needs the right to mount one")
         yield folder
     finally:
-        subprocess.run(["umount", str(folder)], capture_output=True)
-        folder.rmdir()
+        if is_mounted:
+            subprocess.run(["umount", str(folder)], check=True)
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def filled(folder: Path) -> Iterator[None]:
+    """Leave no room in that folder; elsewhere than on a small disk, in files altogether."""
+    ballast = folder / "ballast"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if not os.path.ismount(folder):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(OSError, match=r"No space|too large"):
+            ballast.write_bytes(b"0" * 2 * SMALL)
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        ballast.unlink()
 
 
 def test_a_full_disk_keeps_what_is_there_and_takes_the_rest_when_there_is_room(
@@ -144,17 +164,13 @@ def test_a_full_disk_keeps_what_is_there_and_takes_the_rest_when_there_is_room(
     with small_disk() as folder, writing(folder / "kandev.sqlite3") as writer:
         writer.offer(record("before"), story().history)
         assert writer.flush(10)
-        ballast = folder / "ballast"
-        with pytest.raises(OSError, match="No space"):
-            ballast.write_bytes(b"0" * 2**20)
         sessions = [f"session-{number}" for number in range(4)]
-        for session in sessions:
-            writer.offer(record(session), full(1, 8))
-        assert not writer.flush(2)
-        assert "full" in writer.problem or "I/O" in writer.problem
-        assert writer.waiting == 4
-
-        ballast.unlink()
+        with filled(folder):
+            for session in sessions:
+                writer.offer(record(session), full(1, 8))
+            assert not writer.flush(2)
+            assert "full" in writer.problem or "I/O" in writer.problem
+            assert writer.waiting == 4
 
         assert is_stored(writer, "before", *sessions)
         with closing(sqlite3.connect(folder / "kandev.sqlite3")) as file:
@@ -166,17 +182,14 @@ def test_a_full_disk_keeps_what_is_there_and_takes_the_rest_when_there_is_room(
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """Let nothing be written in the folder; root is not bound by modes, but by mounts."""
-    is_root = os.geteuid() == 0
-    mount = ["mount", "--bind", "-o", "ro", str(folder), str(folder)]
+    """Let nothing be written in the folder; root is not bound by its mode, so it is no root."""
     folder.chmod(0o555)
-    if is_root and subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("as root, a folder that cannot be written needs the right to mount one")
+    user = os.geteuid()
+    os.seteuid(user or 65534)
     try:
         yield
     finally:
-        if is_root:
-            subprocess.run(["umount", "-l", str(folder)], check=True)
+        os.seteuid(user)
         folder.chmod(0o755)
 
 
