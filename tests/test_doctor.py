@@ -437,6 +437,32 @@ def test_a_widget_bundle_that_is_missing_or_empty_is_a_problem(
     assert done.stdout.endswith("1 problem: widget bundle.\n")
 
 
+@pytest.mark.req("SE-5", "SA-1")
+@pytest.mark.parametrize(
+    ("place", "mark", "words"),
+    [
+        ("named.db", "✓", "named.db"),
+        ("file/below.db", "✗", "file cannot be"),
+        ("mysql://me:planted-word@h/x", "✗", "postgresql://"),
+        ("postgresql://me:planted-word@127.0.0.1:1/x", "·", "127.0.0.1:1/x (not contacted)"),
+    ],
+)
+def test_the_store_is_named_and_not_opened(
+    run_doctor: Doctor, tmp_path: Path, place: str, mark: str, words: str
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    if "://" not in place:
+        place = str(tmp_path / place)
+
+    done = run_doctor(KANDEV_NB_STORE=place)
+
+    told = row(done.stdout, "store")
+    assert told.startswith(mark)
+    assert words in told
+    assert "planted-word" not in done.stdout
+    assert not (tmp_path / "named.db").exists()
+
+
 @pytest.mark.req("CA-8")
 def test_a_missing_vocabulary_is_a_problem_and_is_said_once(
     run_doctor: Doctor, tmp_path: Path

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -22,8 +23,10 @@ from kandev_nb import (
     frames,
 )
 from kandev_nb.attachment.display import MIME_TYPE
+from kandev_nb.widgets import StatusWidget
 from tests.processes import eventually
 
+WIDGET: Final = "application/vnd.jupyter.widget-view+json"
 GITHUB: Final[dict[str, Any]] = {"github": {"url": "http://127.0.0.1:9/mcp"}}
 
 
@@ -111,6 +114,32 @@ def test_what_a_session_learned_is_on_disk_a_moment_later(file: Path) -> None:
         assert eventually(is_there, 2)
         assert other.sessions()[0].is_live_elsewhere
         assert other.sessions()[0].state == "running"
+
+
+@pytest.mark.req("EV-11", "UI/Trigger")
+def test_a_session_that_is_live_in_another_kernel_is_shown_as_it_changes(file: Path) -> None:
+    with Controller(store=file) as elsewhere:
+        session = elsewhere.task("triage").start("scripted", args=["--scenario", "ignores"])
+        assert elsewhere._keeping
+        assert elsewhere._keeping.flush(30)
+        found = Store(file).sessions()[0]
+        assert found.is_live_elsewhere
+        assert WIDGET in found._repr_mimebundle_()
+        assert found._followed
+        widget = StatusWidget(found._followed())
+        assert statuses(widget) == ["delivered"]
+        assert "live in another kernel" in str(widget.rows["notes"])
+
+        session.prompt("connect kandev\nlist kandev")
+
+        assert eventually(lambda: statuses(widget) == ["active"])
+    assert eventually(lambda: "nothing here is live" in str(widget.rows["notes"]))
+    assert eventually(lambda: not any(t.name == "kandev-nb-follow" for t in threading.enumerate()))
+    widget.close()
+
+
+def statuses(widget: StatusWidget) -> list[str]:
+    return [row["status"] for row in widget.rows["rows"]]
 
 
 @pytest.mark.req("EV-11", "SE-5")

@@ -87,6 +87,7 @@ def examine() -> tuple[Check, ...]:
         _one("widget bundle", widget_bundle),
         _one("vocabulary", vocabulary),
         _one("endpoint", endpoint),
+        _one("store", store),
         *_many("agents", agents),
         *(_one(name, partial(command, name)) for name in COMMANDS),
     )
@@ -174,6 +175,24 @@ def endpoint() -> Check:
         advice = "Check that this machine lets a program listen on loopback."
         return Check("endpoint", "problem", found, advice)
     return Check("endpoint", "ok", "can listen on 127.0.0.1")
+
+
+def store() -> Check:
+    """Where reports are kept, and whether this user may write there; it is not opened."""
+    from kandev_nb.errors import StoreError
+    from kandev_nb.store import Store
+
+    try:
+        name = Store().name
+    except StoreError as error:
+        return Check("store", "problem", str(error), "Set KANDEV_NB_STORE to another place.")
+    if "://" in name:
+        return Check("store", "note", f"{name} (not contacted)")
+    there = next(path for path in (Path(name), *Path(name).parents) if path.exists())
+    if os.access(there, os.W_OK) and (there == Path(name) or there.is_dir()):
+        return Check("store", "ok", name)
+    advice = "Let this user write there, or set KANDEV_NB_STORE to another place."
+    return Check("store", "problem", f"{there} cannot be written", advice)
 
 
 def agents() -> Iterator[Check]:

@@ -62,6 +62,21 @@ class _Spans:
         lengths = [each.length + bool(each.superseded_at) for each in self.attempts]
         self.at: _Codes = np.repeat(np.arange(len(pairs)), lengths)
         """For each row, which attempt it is of."""
+        self._names = {name for each in self.attempts for name in each.columns}
+
+    def coded(self, name: str, superseded: str | None = None) -> _Coded:
+        """Return a column of text."""
+        if name not in self._names and superseded is None:
+            return _Coded(np.full(len(self.at), -1), np.array([""], dtype=object))
+        # What is missing has the code -1, and so the last value.
+        codes, unique = pd.factorize(np.array(self.column(name, superseded), dtype=object))
+        return _Coded(codes, np.append(np.asarray(unique, dtype=object), [""]))
+
+    def counts(self, name: str, default: int) -> Any:
+        """Return a column of numbers."""
+        if name not in self._names:
+            return pd.array(np.full(len(self.at), default), dtype="Int64")
+        return pd.array([value or default for value in self.column(name)], dtype="Int64")
 
     def column(self, name: str, superseded: object = None) -> list[Any]:
         """Return a column of all events; an attempt's supersession stands after its evidence."""
@@ -114,14 +129,14 @@ def _whose(spans: _Spans) -> dict[str, Any]:
 
 
 def _facts(spans: _Spans) -> dict[str, Any]:
-    kinds = _coded(spans.column("kind", _SUPERSEDED))
+    kinds = spans.coded("kind", _SUPERSEDED)
     superseded = (kinds.values == _SUPERSEDED)[kinds.codes]
-    counts = pd.array([value or 1 for value in spans.column("count")], dtype="Int64")
+    counts = spans.counts("count", 1)
     counts[superseded] = pd.NA
-    listed = pd.array([value or 0 for value in spans.column("tool_count")], dtype="Int64")
+    listed = spans.counts("tool_count", 0)
     listed[(kinds.values != _LISTED)[kinds.codes]] = pd.NA
     return {
-        **{name: _coded(spans.column(wire)).texts() for name, wire in _TEXTS.items()},
+        **{name: spans.coded(wire).texts() for name, wire in _TEXTS.items()},
         "kind": kinds.category(),
         "provenance": _provenance(spans, kinds).category(),
         "count": counts,
@@ -138,19 +153,13 @@ def _when(spans: _Spans) -> dict[str, Any]:
 
 def _provenance(spans: _Spans, kinds: _Coded) -> _Coded:
     """Return the provenance of each event, its kind's default filled in (EV-12)."""
-    given = _coded(spans.column("provenance"))
+    given = spans.coded("provenance")
     defaults = [DEFAULT_PROVENANCE.get(kind, "") for kind in kinds.values]
     # The codes of the defaults follow those of what was given.
     is_given = (given.values != "")[given.codes]
     known = len(given.values)
     codes = np.where(is_given, given.codes, kinds.codes % len(defaults) + known)
     return _Coded(codes, np.append(given.values, np.array(defaults, dtype=object)))
-
-
-def _coded(values: list[str | None]) -> _Coded:
-    # What is missing has the code -1, and so the last value.
-    codes, unique = pd.factorize(np.array(values, dtype=object))
-    return _Coded(codes, np.append(np.asarray(unique, dtype=object), [""]))
 
 
 def _times(texts: list[str]) -> pd.DatetimeIndex:

@@ -1,8 +1,8 @@
 """What comes into a store and what leaves it. Every model is frozen."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, overload
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
 from pydantic_core import from_json
@@ -21,6 +21,10 @@ from kandev_nb.attachment.model import Time, rfc3339
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.errors import StoreError
 from kandev_nb.shown import ShowsStored, Whose
+from kandev_nb.store.watching import Followed
+
+if TYPE_CHECKING:
+    from kandev_nb.store.store import Store
 
 VARIABLE: Final = "KANDEV_NB_STORE"
 """The environment variable that names another database than the file below Jupyter's data."""
@@ -92,7 +96,8 @@ class Stored(NamedTuple):
 class StoredSession(ShowsStored, SessionRecord):
     """A session as the store knows it. Its report is decoded when it is first asked for.
 
-    As the last line of a cell it shows its servers, marked as stored.
+    As the last line of a cell it shows its servers, marked as stored; those of a session that is
+    live in another kernel are shown as they change.
     """
 
     updated_at: str = ""
@@ -102,6 +107,7 @@ class StoredSession(ShowsStored, SessionRecord):
 
     _stored: Stored = PrivateAttr(default=Stored("", {}))
     _is_ours: bool = PrivateAttr(default=False)
+    _followed: Callable[[], Followed] | None = PrivateAttr(default=None)
     _report: History | None = PrivateAttr(default=None)
 
     def with_stored(self, stored: Stored, *, is_ours: bool) -> "StoredSession":
@@ -141,6 +147,18 @@ class StoredSession(ShowsStored, SessionRecord):
     def whose(self) -> Whose:
         """What tells the session from others, as frames of many sessions say it."""
         return Whose(self.session_id, self.name, self.task_title, self.agent_id)
+
+    def followed_in(self, store: "Store") -> None:
+        """Say where it can be read again."""
+        self._followed = lambda: Followed(store, self)
+
+    def _repr_mimebundle_(self, **more: Any) -> dict[str, Any]:
+        if not self.is_live_elsewhere or self._followed is None:
+            return super()._repr_mimebundle_(**more)
+        from kandev_nb.widgets import StatusWidget
+
+        shown = StatusWidget(self._followed())._repr_mimebundle_()
+        return {**(shown[0] if shown else {}), "text/plain": str(self)}
 
     @property
     def _note(self) -> str:

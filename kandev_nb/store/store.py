@@ -58,13 +58,13 @@ class Store:
         """
         with self._database.reading() as connection:
             found = reading.fetch(connection, None, task_id, limit)
-        return reading.assemble(found, self.owner)
+        return self._assembled(found)
 
     def session(self, session_id: str) -> StoredSession:
         """Return one session. One that is not there or cannot be read is a ``StoreError``."""
         with self._database.reading() as connection:
             found = reading.fetch(connection, session_id, None, None)
-        sessions = reading.assemble(found, self.owner)
+        sessions = self._assembled(found)
         if sessions:
             return sessions[0]
         reason = sessions.skipped[0].reason if sessions.skipped else "there is none of this ID"
@@ -156,6 +156,12 @@ class Store:
     def close(self) -> None:
         """Close the database; the next call opens it again."""
         self._database.close()
+
+    def _assembled(self, found: reading.Found) -> StoredSessions:
+        sessions = reading.assemble(found, self.owner)
+        for session in sessions:
+            session.followed_in(self)
+        return sessions
 
     def _import(self, offers: Iterable[Offer]) -> Written:
         batch = [(offer, split(offer)) for offer in offers]
