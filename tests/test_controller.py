@@ -243,6 +243,7 @@ def test_any_acp_command_can_be_started_with_env_and_cwd(task: Task, tmp_path: P
         ({"agent": "scripted", "policy": {"allow_ftp": True}}, "invalid_policy", "allow_ftp"),
         ({"agent": "nobody"}, "agent_unknown", "scripted"),
         ({"exec": "  "}, "wrong_argument", "exec= names no command"),
+        ({"exec": "/"}, "wrong_argument", "exec= names no command"),
         ({"exec": "'unclosed"}, "wrong_argument", "exec="),
         ({"agent": "scripted", "cwd": "/no/such/place"}, "invalid_workdir", "/no/such/place"),
     ],

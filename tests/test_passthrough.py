@@ -326,6 +326,7 @@ def test_an_agent_over_acp_has_no_terminal(task: Task) -> None:
         ({"passthrough": "x", "strategy": "gemini", "strict": True}, "Gemini CLI cannot be told"),
         ({"passthrough": "x", "strict": True}, "Give strategy= too"),
         ({"passthrough": ""}, "names no command"),
+        ({"passthrough": "/"}, "names no command"),
         ({"passthrough": "x", "exec": "y"}, "not both"),
         ({"passthrough": "x", "npx": True}, "Begin passthrough= with npx"),
         ({"passthrough": "x", "permissions": "allow"}, "asks in its own terminal"),

@@ -221,9 +221,9 @@ def _agent(agent: str | None, command: Command | None, npx: bool) -> AgentSpec:
             "Say which agent to start: a registered one by its ID, or any command with exec=."
         )
     words = _words(command, "exec=")
-    if not words:
+    name = _name(words)
+    if not name:
         raise wrong("exec= names no command. Give a command line such as 'opencode acp'.")
-    name = Path(words[0]).name
     return AgentSpec(id=name, title=name, command=words)
 
 
@@ -248,9 +248,9 @@ def _cli(agent: str | None, given: Passthrough) -> tuple[AgentSpec, Cli]:
     Without a strategy by name it is the agent's, or that of the CLI that the command names.
     """
     words = _words(given.command or (), "passthrough=")
-    if not words:
+    name = _name(words)
+    if not name:
         raise wrong("passthrough= names no command. Give that of a CLI, such as 'claude'.")
-    name = Path(words[0]).name
     spec = (
         find_agent(text(agent, "The agent"))
         if agent
@@ -280,6 +280,10 @@ def _words(command: Command, argument: str) -> tuple[str, ...]:
         raise wrong(
             f"{argument} is not a command line: {error}. Close it, or give a list of words."
         ) from None
+
+
+def _name(words: Sequence[str]) -> str:
+    return Path(words[0]).name if words else ""
 
 
 def _secrets(
