@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -25,6 +26,7 @@ from kandev_nb import (
 )
 from kandev_nb.agents import scripted
 from kandev_nb.attachment import EvidenceKind
+from kandev_nb.session.attempt import AttemptRecorder
 from tests.processes import eventually, run_script, scripted_agents
 
 
@@ -91,6 +93,45 @@ def test_a_session_that_is_closed_in_its_handshake_does_not_come_back(task: Task
 
     assert task.sessions[0].state == "closed"
     attempt = task.sessions[0].report.current
+    assert attempt
+    assert attempt.end_reason == "closed"
+
+
+@pytest.mark.req("SE-2", "SE-3")
+def test_a_session_that_is_closed_in_the_last_moment_of_its_start_does_not_go_on(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepted = AttemptRecorder.accepted
+
+    def closed_then(recorder: AttemptRecorder, acp_session_id: str) -> None:
+        accepted(recorder, acp_session_id)
+        # As close() begins; after this the start waits for nothing more.
+        task.sessions[0]._core._starting.cancel()
+
+    monkeypatch.setattr(AttemptRecorder, "accepted", closed_then)
+
+    with pytest.raises(AgentError, match="is closed"):
+        task.start("scripted")
+
+    assert task.sessions[0].state == "closed"
+    assert eventually(lambda: not agents())
+
+
+@pytest.mark.req("SE-3", "SE-7")
+def test_a_close_that_is_given_up_is_finished_all_the_same(task: Task) -> None:
+    outlives = f"{shlex.join(scripted.command())}; sleep 600"
+    session = task.start(exec=["/bin/sh", "-c", outlives])
+
+    async def cell() -> None:
+        closing = asyncio.ensure_future(task.aio.close())
+        await asyncio.to_thread(eventually, lambda: session.state == "closed")
+        closing.cancel()
+
+    asyncio.run(cell())
+    session.close()
+
+    assert not agents()
+    attempt = session.report.current
     assert attempt
     assert attempt.end_reason == "closed"
 

@@ -1,5 +1,6 @@
 """A session of an agent's own CLI in a terminal: what it was given, and what was seen of it."""
 
+import asyncio
 import json
 import os
 import shlex
@@ -356,6 +357,31 @@ def test_a_start_that_is_given_up_puts_everything_back(
     assert (project / CURSOR_FILE).read_text() == OWN_SERVER
     cli = [child for child in psutil.Process().children() if CLI[-1] in child.cmdline()]
     assert cli == []
+
+
+STUBBORN: Final = f"trap '' HUP TERM; {shlex.join(CLI)} & echo deaf; while :; do sleep 1; done"
+
+
+@pytest.mark.req("SE-3", "SE-7", "CF-4")
+@pytest.mark.parametrize("call", ["restart", "reset", "close"])
+def test_a_cli_is_ended_and_its_files_are_put_back_also_when_the_call_is_given_up(
+    start: Start, task: Task, project: Path, call: str
+) -> None:
+    session = start("cursor", passthrough=("/bin/sh", "-c", STUBBORN))
+    assert paints(session, "deaf")
+    process = psutil.Process(session._core._execution.terminal.pid)  # type: ignore[union-attr]
+    aio = task.aio if call == "close" else session.aio
+
+    async def cell() -> None:
+        calling = asyncio.ensure_future(getattr(aio, call)())
+        await asyncio.to_thread(eventually, lambda: session.state != "running")
+        calling.cancel()
+
+    asyncio.run(cell())
+
+    session.close()
+    assert not process.is_running()
+    assert (project / CURSOR_FILE).read_text() == OWN_SERVER
 
 
 @pytest.mark.req("CF-4", "SE-1")

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from weakref import WeakSet
 
 from anyio import CancelScope, to_thread
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from kandev_nb.agents.connection import AgentConnection
 from kandev_nb.agents.faults import exit_words
@@ -67,6 +68,7 @@ class SessionCore:
         self.recent_output = RecentOutput(self._said if listens else None)
         self._starting = CancelScope()
         self._over = asyncio.Event()
+        self._ending: asyncio.Future[None] | None = None
         _live.add(self)
         self.ledger = Ledger()
         self.ledger.protect(launch.secrets)
@@ -261,8 +263,12 @@ class SessionCore:
                 before, execution = self._execution, self._new_execution()
                 recorder = self._record_attempt(kind, cause, execution)
                 if before is not None:
-                    await before.end()
+                    # To its end: nothing names this execution any more.
+                    with CancelScope(shield=True):
+                        await before.end()
                 await self._attach(execution, recorder, way, acp_session_id)
+                # What was given up in the last moment is not left running.
+                await checkpoint_if_cancelled()
             except KandevError as error:
                 self._record_failure(error)
                 await self._end("failed", "the session could not be started")
@@ -376,12 +382,17 @@ class SessionCore:
     async def _end(self, state: State, reason: str) -> None:
         """End everything, also when the call that asks for it has been cancelled."""
         self.state = state
+        # A scope does not keep out that a task is cancelled by itself, as those of a gather are.
+        self._ending = asyncio.ensure_future(self._end_all(reason))
         with CancelScope(shield=True):
-            if self._execution is not None:
-                await self._execution.end()
-            if self._recorder is not None:
-                self._recorder.ended(reason)
-            await to_thread.run_sync(self.ledger.close)
+            await asyncio.shield(self._ending)
+
+    async def _end_all(self, reason: str) -> None:
+        if self._execution is not None:
+            await self._execution.end()
+        if self._recorder is not None:
+            self._recorder.ended(reason)
+        await to_thread.run_sync(self.ledger.close)
         self._over.set()
 
     def _disown(self) -> None:
