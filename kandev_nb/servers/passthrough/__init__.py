@@ -70,6 +70,7 @@ class Materialized:
         self._own, self._journal = own, journal
         self._process = os.getpid()
         self._closed = False
+        self._closing = threading.Lock()
         self.args: Final = tuple(room.args)
         """To be appended to the command; they have to come last."""
         self.env: Final[Mapping[str, str]] = room.env
@@ -84,12 +85,20 @@ class Materialized:
     def close(self) -> tuple[str, ...]:
         """Remove what was made and put files of the project back; return what is to say of them.
 
-        A forked child closes nothing: it owns nothing.
+        Who comes second waits until that is done. A forked child closes nothing: it owns nothing.
         """
-        if self._closed or self._process != os.getpid():
+        if self._process != os.getpid():
             return ()
-        self._closed = True
-        _live.discard(self)
+        with self._closing:
+            if self._closed:
+                return ()
+            self._closed = True
+            try:
+                return self._put_back()
+            finally:
+                _live.discard(self)
+
+    def _put_back(self) -> tuple[str, ...]:
         try:
             with self._journal.alone():
                 notes = self._journal.release(self._own.path)

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import stat
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from kandev_nb.errors import ConfigError
 from kandev_nb.servers import HttpServer
 from kandev_nb.servers.documents.text import parse_json
 from kandev_nb.servers.passthrough import materialize, strategy
+from kandev_nb.servers.passthrough.journal import Journal
 from tests.servers.passthrough.conftest import SECRETS, Sessions, decided, kandev, tree
 
 pytestmark = pytest.mark.req("CF-4")
@@ -455,3 +457,25 @@ def test_nothing_that_is_said_holds_a_value(
 
     assert caplog.records
     assert not [secret for secret in (*SECRETS, "s3cr3t") if secret in caplog.text]
+
+
+def test_whoever_closes_second_waits_until_the_file_is_put_back(
+    sessions: Sessions, settings: Path, root: Path
+) -> None:
+    made = sessions.start("gemini")
+    seen = list[str]()
+
+    def close() -> None:
+        made.close()
+        seen.append(settings.read_text())
+
+    both = [threading.Thread(target=close) for _ in range(2)]
+    with Journal(root).alone():
+        for thread in both:
+            thread.start()
+            thread.join(0.2)
+        assert seen == []
+    for thread in both:
+        thread.join()
+
+    assert seen == [THEIRS, THEIRS]
