@@ -321,6 +321,25 @@ def test_each_kind_of_noise_is_survived(bench: Bench, noise: str) -> None:
     bench.leaves_nothing(session)
 
 
+@pytest.mark.req("EV-7")
+@pytest.mark.parametrize("call", ["reset", "fork"])
+def test_what_is_said_late_of_an_earlier_session_is_not_of_the_new_attempt(
+    bench: Bench, call: str
+) -> None:
+    session = bench.start()
+    method, made = CALLS[call]
+    bench.plan(method, "before", "late-failure")
+    late = session.report.current
+
+    made(session, PATIENCE)
+    assert_works(session)
+
+    assert late
+    assert session.report.previous[0].attachment_attempt_id == late.attachment_attempt_id
+    assert session.status("kandev") == "delivered"
+    bench.leaves_nothing(session)
+
+
 @pytest.mark.parametrize("method", ["session/new", "session/prompt"])
 @pytest.mark.parametrize("fault", ["under-text", "with-invalid-utf-8", "nested", "in-63-MiB"])
 def test_an_odd_answer_is_an_answer(bench: Bench, method: str, fault: str) -> None:

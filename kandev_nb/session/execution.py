@@ -148,6 +148,11 @@ class AgentExecution(Execution):
         if self.agent is None:
             self.agent = await self._started()
         before, self.opened = self.opened, None
+        if before is not None:
+            # What the agent says of it from now on is of the attempt before (EV-7).
+            self.left.add(before.session_id)
+        if way in ("load", "resume"):
+            self.left.discard(acp_session_id)
         transports = Transports(self.agent.mcp_capabilities.offered, self.launch.agent.takes)
         servers = [decision for decision in self.launch.servers if decision.delivers]
         decisions = (deliver_built_in(own, transports), *deliver(servers, transports))
@@ -190,7 +195,6 @@ class AgentExecution(Execution):
     async def _leave(self, opened: Opened) -> None:
         """Close a session of the agent's that nobody prompts any more, where it offers that."""
         assert self.agent is not None
-        self.left.add(opened.session_id)
         try:
             async with asyncio.timeout(LEAVE_SECONDS):
                 await self.agent.close_session(opened.session_id)

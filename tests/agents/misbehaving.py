@@ -114,6 +114,18 @@ def flood() -> None:
         write(NOISE["words"])
 
 
+LATE_FAILURE: Final = {
+    "method": "session/update",
+    "params": {
+        "sessionId": "s1",
+        "update": {
+            "sessionUpdate": "tool_call_update",
+            "toolCallId": "mcp_startup.kandev.1",
+            "status": "failed",
+        },
+    },
+}
+
 ENDS: Final[dict[str, Callable[[], None]]] = {
     "exit": lambda: os._exit(3),
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
@@ -140,6 +152,7 @@ NOISE: Final[dict[str, bytes]] = {
     "odd-ids": b"".join(line({"id": n, "result": {}}) for n in (1.5, True, None, [1], {"a": 1})),
     "unknown-notification": line({"method": "x/y"}) + line({"method": "x/z", "params": [1]}),
     "unknown-request": line({"id": "r", "method": "x/y"}) + line({"id": 0, "method": "fs/x"}),
+    "late-failure": line(LATE_FAILURE),
     "odd-methods": line({"id": 1, "method": 5}) + line({"id": [1], "method": "x"}),
 }
 """What an agent may write beside its answers."""
