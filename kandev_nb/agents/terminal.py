@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Final, Self
 from weakref import WeakSet
 
+from anyio import CancelScope
+
 from kandev_nb.agents._terminal_start import runs, started
 from kandev_nb.agents.output import RecentOutput
 from kandev_nb.agents.process import _not_started
@@ -116,7 +118,8 @@ class Terminal:
         try:
             await runs(made.told)
         except BaseException as error:
-            await terminal.close()
+            with CancelScope(shield=True):
+                await terminal.close()
             if isinstance(error, OSError):
                 raise _not_started(command, cwd, error) from None
             raise

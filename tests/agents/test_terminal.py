@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
+from anyio import move_on_after
 
 from kandev_nb.agents.terminal import Terminal
 from kandev_nb.agents.watchdog import watchdog
@@ -376,6 +377,24 @@ async def test_a_start_that_is_given_up_leaves_nothing(start: Start) -> None:
         with contextlib.suppress(asyncio.CancelledError):
             await (await starting).close()
     await until(lambda: not children())
+
+    assert footprint() == before
+
+
+@pytest.mark.req("SE-7")
+async def test_a_start_that_is_given_up_ends_what_is_deaf_to_a_hang_up(start: Start) -> None:
+    before = footprint()
+    # As in a kernel that nohup started.
+    heard = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        for patience in (0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.07):
+            with move_on_after(patience):
+                terminal = await start(
+                    "signal.signal(signal.SIGHUP, signal.SIG_IGN); time.sleep(600)"
+                )
+                await terminal.close()
+    finally:
+        signal.signal(signal.SIGHUP, heard)
 
     assert footprint() == before
 
