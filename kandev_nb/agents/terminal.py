@@ -270,7 +270,7 @@ os.register_at_fork(after_in_child=_disown_after_fork)
 
 
 def _check_size(rows: int, cols: int) -> None:
-    if not (0 < rows < 2**16 and 0 < cols < 2**16):
+    if not all(isinstance(given, int) and 0 < given < 2**16 for given in (rows, cols)):
         raise ConfigError(
             f"No terminal has {rows} rows and {cols} columns. Pass 1 to 65535 of each.",
             reason_code=ReasonCode.WRONG_ARGUMENT,

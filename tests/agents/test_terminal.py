@@ -185,8 +185,8 @@ async def test_another_size_is_told_to_the_cli(start: Start) -> None:
     terminal.resize(10, 10)
 
 
-@pytest.mark.parametrize("size", [(0, 80), (24, -1), (70_000, 80)])
-async def test_a_size_that_no_terminal_has_is_refused(start: Start, size: tuple[int, int]) -> None:
+@pytest.mark.parametrize("size", [(0, 80), (24, -1), (70_000, 80), ("24", 80), (24, 80.0)])
+async def test_a_size_that_no_terminal_has_is_refused(start: Start, size: tuple[Any, Any]) -> None:
     with pytest.raises(ConfigError, match="Pass 1 to 65535") as refused:
         await start("pass", rows=size[0], cols=size[1])
 
