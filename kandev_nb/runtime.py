@@ -52,6 +52,11 @@ class LoopThread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the code that asks runs on it."""
+        return self._thread is threading.current_thread()
+
     def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run ``work`` as a task, from any thread, and do not wait for it."""
 
@@ -68,7 +73,7 @@ class LoopThread:
         self._stopping = True
         with suppress(RuntimeError):  # It has ended already.
             self.loop.call_soon_threadsafe(self.loop.stop)
-        if wait and self._thread is not threading.current_thread():
+        if wait and not self.is_current:
             self._thread.join(wait)
 
     def _run(self) -> None:
@@ -122,8 +127,15 @@ def call(work: Callable[[], Awaitable[T]], *, timeout: float | None, what: str) 
 
     ``timeout`` is in seconds, ``None`` for no bound. On a time-out or an interrupt the coroutine
     is cancelled and given :data:`CANCEL_GRACE` seconds to clean up. Raises
-    :class:`~kandev_nb.errors.WaitTimeout`, which says ``what`` did not end.
+    :class:`~kandev_nb.errors.WaitTimeout`, which says ``what`` did not end, and
+    :class:`~kandev_nb.errors.Unsupported` on the loop itself, which would wait for itself.
     """
+    if _running().is_current:
+        raise Unsupported(
+            f"{what} was called on the loop's thread, which would wait for itself and stop every "
+            "session. Await its twin in .aio there, or call it on a thread of its own.",
+            reason_code=ReasonCode.NOT_OFFERED,
+        )
     # Made before anything is scheduled: an interrupt may come at any bytecode.
     future: Future[T] = Future()
     ended: SimpleQueue[None] = SimpleQueue()

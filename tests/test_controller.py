@@ -22,6 +22,7 @@ from kandev_nb import (
     Controller,
     History,
     Task,
+    Unsupported,
     WaitTimeout,
 )
 from kandev_nb.agents import scripted
@@ -134,6 +135,24 @@ def test_a_close_that_is_given_up_is_finished_all_the_same(task: Task) -> None:
     attempt = session.report.current
     assert attempt
     assert attempt.end_reason == "closed"
+
+
+@pytest.mark.req("SE-1", "SE-7")
+def test_a_listener_that_calls_its_session_stops_no_other(task: Task) -> None:
+    session, other = (task.start("scripted", args="--scenario ignores") for _ in range(2))
+
+    refused = list[Unsupported]()
+
+    def on_text(_: str) -> None:
+        with pytest.raises(Unsupported, match=r"cancel was called on the loop's thread") as raised:
+            session.cancel(timeout=None)
+        refused.append(raised.value)
+
+    session.prompt("say hello", on_text=on_text, timeout=30)
+
+    assert refused
+    assert other.prompt("say hello").text == "hello\n"
+    assert session.prompt("say hello").text == "hello\n"
 
 
 @pytest.mark.req("SE-3")

@@ -40,6 +40,18 @@ def test_a_call_that_times_out_cancels_its_coroutine_and_waits_for_its_end() -> 
 
 
 @pytest.mark.req("SE-7")
+def test_a_call_on_the_loop_itself_is_refused_instead_of_waiting_for_itself() -> None:
+    async def never() -> None:
+        await asyncio.Event().wait()
+
+    async def wait() -> None:
+        runtime.call(never, timeout=20, what="The call")
+
+    with pytest.raises(Unsupported, match=r"The call was called on the loop's thread.*\.aio"):
+        runtime.call(wait, timeout=10, what="the call")
+
+
+@pytest.mark.req("SE-7")
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit])
 def test_no_exception_of_a_task_ends_the_loop(error: type[BaseException]) -> None:
     async def leave() -> None:
