@@ -27,7 +27,7 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -100,13 +100,24 @@ class Materialized:
 
     def _put_back(self) -> tuple[str, ...]:
         try:
+            was_removed = not self._own.path.is_dir()
             with self._journal.alone():
                 notes = self._journal.release(self._own.path)
+            if was_removed:
+                notes += tuple(self._lost())
         except KandevError as error:
             notes = (str(error),)
         finally:
             self._own.remove()
         return _said(notes)
+
+    def _lost(self) -> Iterator[str]:
+        for path in self.files:
+            if self._own.path not in path.parents:
+                yield (
+                    f"{path}: {self._own.path} was removed meanwhile, and with it perhaps what the "
+                    "file was before. Look whether it still holds the session's servers."
+                )
 
     def __enter__(self) -> Self:
         return self

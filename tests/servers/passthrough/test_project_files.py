@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import shutil
 import stat
 import threading
 from collections.abc import Callable
@@ -479,3 +480,16 @@ def test_whoever_closes_second_waits_until_the_file_is_put_back(
         thread.join()
 
     assert seen == [THEIRS, THEIRS]
+
+
+def test_a_file_that_cannot_be_put_back_any_more_is_named(
+    sessions: Sessions, settings: Path, root: Path
+) -> None:
+    made = sessions.start("gemini")
+    shutil.rmtree(root)
+
+    (note,) = made.close()
+
+    assert str(settings) in note
+    assert "was removed meanwhile" in note
+    assert not any(secret in note for secret in SECRETS)
