@@ -384,6 +384,21 @@ def test_a_cli_is_ended_and_its_files_are_put_back_also_when_the_call_is_given_u
     assert (project / CURSOR_FILE).read_text() == OWN_SERVER
 
 
+@pytest.mark.req("SE-2", "EV-7")
+def test_a_server_is_waited_for_while_its_cli_is_restarted(start: Start) -> None:
+    session = start(passthrough=("/bin/sh", "-c", STUBBORN))
+    assert paints(session, "deaf")
+
+    async def cell() -> str:
+        restart = asyncio.ensure_future(session.aio.restart())
+        await asyncio.to_thread(eventually, lambda: session.state == "starting")
+        row = await session.aio.wait_for("github", "delivered")
+        await restart
+        return row.status
+
+    assert asyncio.run(cell()) == "delivered"
+
+
 @pytest.mark.req("CF-4", "SE-1")
 def test_two_sessions_of_one_project_keep_their_servers_apart(start: Start, project: Path) -> None:
     first = start("cursor", servers={"one": {"url": "http://127.0.0.1:9/mcp"}})

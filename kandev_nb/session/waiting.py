@@ -6,6 +6,7 @@ from typing import Final
 import anyio.to_thread
 
 from kandev_nb.attachment import History, ReasonCode, ServerAttachment, Status
+from kandev_nb.attachment.display import BUILT_IN
 from kandev_nb.attachment.words import visible
 from kandev_nb.errors import AttachmentFailed, ConfigError, WaitTimeout
 from kandev_nb.session.core import SessionCore
@@ -56,20 +57,25 @@ def _reached(
 ) -> ServerAttachment | None:
     """Return the row if it is there already; raise when it cannot get there."""
     row = history.current.server(name) if history.current else None
-    if history.current is None or row is None:
+    if row is None and not _is_meant(session, name):
         raise _unknown(history, name)
-    if _RANKS.get(row.status, 0) >= _RANKS[status]:
+    if row is not None and _RANKS.get(row.status, 0) >= _RANKS[status]:
         return row
-    if row.status in _LEFT_OUT:
+    if row is not None and row.status in _LEFT_OUT:
         raise AttachmentFailed(
             f"{name!r} is {row.status}.\n{_explained(session, name)}",
             reason_code=row.reason_code or ReasonCode.NOT_REACHED,
         )
-    if history.current.ended_at:
+    if history.current is None or history.current.ended_at:
         error = session.over()
         error.add_note(_explained(session, name))
         raise error
     return None
+
+
+def _is_meant(session: SessionCore, name: str) -> bool:
+    """Say whether there will be such a row: a new attempt begins with none."""
+    return name == BUILT_IN or any(name == decision.row for decision in session.launch.servers)
 
 
 def _explained(session: SessionCore, name: str) -> str:
