@@ -48,6 +48,7 @@ class LoopThread:
     def __init__(self, name: str) -> None:
         self.loop = asyncio.new_event_loop()
         self._chores: set[asyncio.Task[None]] = set()
+        self._last_chores: set[asyncio.Task[None]] = set()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
@@ -57,13 +58,19 @@ class LoopThread:
         """Whether the code that asks runs on it."""
         return self._thread is threading.current_thread()
 
-    def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run ``work`` as a task, from any thread, and do not wait for it."""
+    def start_soon(
+        self, work: Callable[[], Coroutine[Any, Any, None]], *, is_last: bool = False
+    ) -> None:
+        """Run ``work`` as a task, from any thread, and do not wait for it.
+
+        The end of the loop waits for a task that ``is_last``, and cancels any other.
+        """
+        chores = self._last_chores if is_last else self._chores
 
         def start() -> None:
             chore = self.loop.create_task(work())
-            self._chores.add(chore)
-            chore.add_done_callback(self._chores.discard)
+            chores.add(chore)
+            chore.add_done_callback(chores.discard)
 
         # Not in the context of the cell that starts it: a task prints where the kernel is now.
         self.loop.call_soon_threadsafe(start, context=contextvars.Context())
@@ -82,8 +89,16 @@ class LoopThread:
                 self.loop.run_forever()
             except BaseException as error:  # noqa: BLE001 - a SystemExit of one task ends no other
                 _log.warning("a task ended with %s", type(error).__name__)
-        self.loop.run_until_complete(_cancel_all())
+        self.loop.run_until_complete(self._wind_down())
         self.loop.close()
+
+    async def _wind_down(self) -> None:
+        """Cancel the calls that wait, let what ends sessions come to its end, cancel the rest."""
+        for chore in tuple(self._chores):
+            chore.cancel()
+        if self._last_chores:
+            await asyncio.wait(self._last_chores, timeout=_EXIT_GRACE)
+        await _cancel_all()
 
 
 async def _cancel_all() -> None:
@@ -101,12 +116,13 @@ _of_the_parent: list[LoopThread | None] = []
 _exiting = False
 
 
-def start_soon(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+def start_soon(work: Callable[[], Coroutine[Any, Any, None]], *, is_last: bool = False) -> None:
     """Run ``work`` on the loop, which is started on first use, and do not wait for it.
 
-    May be called from any thread. Raises :class:`~kandev_nb.errors.Unsupported` on Windows.
+    The end of the interpreter waits for work that ``is_last``, and cancels any other. May be called
+    from any thread. Raises :class:`~kandev_nb.errors.Unsupported` on Windows.
     """
-    _running().start_soon(work)
+    _running().start_soon(work, is_last=is_last)
 
 
 def _running() -> LoopThread:
@@ -235,7 +251,7 @@ def _stop_at_exit() -> None:
     global _exiting
     _exiting = True
     if _runtime is not None:
-        _runtime.stop(_EXIT_GRACE)
+        _runtime.stop(2 * _EXIT_GRACE)
 
 
 def _forget_after_fork() -> None:

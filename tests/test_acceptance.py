@@ -172,7 +172,7 @@ def test_an_agent_that_dies_is_said_and_changes_no_row(task: Task) -> None:
     assert session.state == "ended"
     assert session.status("kandev") == "active"
     assert "Session error: The agent ended with exit code 7" in repr(session)
-    with pytest.raises(AgentError, match="Start a new one"):
+    with pytest.raises(AgentError, match="Call its restart"):
         session.prompt("say hello")
 
 

@@ -148,4 +148,4 @@ def _close_tasks(cores: list[TaskCore]) -> None:
         core.is_open = False
     # At the interpreter's end there may be no loop yet, and none can be started then.
     if any(session.is_open for core in cores for session in core.sessions):
-        runtime.start_soon(lambda: _close_all(cores))
+        runtime.start_soon(lambda: _close_all(cores), is_last=True)
