@@ -34,11 +34,14 @@ class RowsSource(Protocol):
         """
 
 
-def bundle() -> Path:
-    """Return the page's part of every widget; raises ``ImportError`` where it was not built."""
+def bundle() -> str:
+    """Return the page's part of every widget; raises ``ImportError`` where it was not built.
+
+    The text and not its path: anywidget keeps every widget that was made from a file.
+    """
     built = Path(__file__).parent.parent / "static" / "widget.js"
     if built.exists():
-        return built
+        return built.read_text(encoding="utf-8")
     raise ImportError(
         f"{built} is missing: the widgets of kandev-nb have not been built. "
         "Run `pip install .` (or `pip install -e .`) in the source tree; it builds them."

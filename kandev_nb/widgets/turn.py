@@ -56,6 +56,9 @@ class TurnWidget(anywidget.AnyWidget):
 
     def close(self) -> None:
         """Empty its place below the cell and free it, with the layout that each widget makes."""
+        # Whatever is freed is closed once more.
+        if self.comm is None:
+            return
         layout = self.layout
         _publish({}, transient={"display_id": self.model_id}, update=True)
         super().close()

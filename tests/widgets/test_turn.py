@@ -1,5 +1,7 @@
 """The view of a turn, as the kernel sees it. What the page makes of it: ``tests/e2e``."""
 
+import gc
+import weakref
 from typing import Any
 
 import anywidget
@@ -24,6 +26,17 @@ def test_the_state_of_a_turn_on_the_page_is_its_own_code_only() -> None:
 
     assert set(own) == {"view", "_esm", "_anywidget_id"}
     assert own["view"] == "turn"
+
+
+def test_a_view_that_is_gone_leaves_nothing_in_the_kernel() -> None:
+    widget = TurnWidget()
+    kept = weakref.ref(widget)
+
+    widget.close()
+    del widget
+    gc.collect()
+
+    assert kept() is None
 
 
 @pytest.mark.req("SA-1")
