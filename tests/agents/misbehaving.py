@@ -152,7 +152,6 @@ NOISE: Final[dict[str, bytes]] = {
     "odd-ids": b"".join(line({"id": n, "result": {}}) for n in (1.5, True, None, [1], {"a": 1})),
     "unknown-notification": line({"method": "x/y"}) + line({"method": "x/z", "params": [1]}),
     "unknown-request": line({"id": "r", "method": "x/y"}) + line({"id": 0, "method": "fs/x"}),
-    "late-failure": line(LATE_FAILURE),
     "odd-methods": line({"id": 1, "method": 5}) + line({"id": [1], "method": "x"}),
 }
 """What an agent may write beside its answers."""
@@ -197,6 +196,8 @@ def disfigured(fault: str, message: dict[str, Any]) -> bytes:
 def do(fault: str) -> None:
     if fault in ENDS:
         ENDS[fault]()
+    elif fault == "late-failure":
+        write(line(LATE_FAILURE))
     elif fault != "the-answer-twice":
         write(b"".join(NOISE.values()) if fault == "all" else NOISE[fault])
 
