@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from kandev_nb import Task
+from kandev_nb.store.keeping import Keeping
 from tests.processes import eventually
 
 ROUNDS: Final = 10
@@ -43,6 +44,9 @@ def test_a_hundred_sessions_leave_no_process_no_descriptor_no_thread_and_no_file
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     asyncio.run(one_round(task))
+    keeper = task._core.keeper
+    assert isinstance(keeper, Keeping)
+    assert keeper.flush(30)
     before = held()
 
     for _ in range(ROUNDS - 1):

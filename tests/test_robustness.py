@@ -150,6 +150,8 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, int]
         session.prompt(json.dumps(PERMISSION))
         session.close()
         assert eventually(lambda: not children())
+        assert controller._keeping
+        assert controller._keeping.flush(30)
         gc.collect()
         # What is there for good is not looked through again and again.
         gc.freeze()
