@@ -376,7 +376,7 @@ async def test_a_start_that_is_given_up_leaves_nothing(start: Start) -> None:
         starting.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await (await starting).close()
-    await until(lambda: not children())
+    await until(lambda: not children(), 60)
 
     assert footprint() == before
 
