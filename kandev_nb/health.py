@@ -45,12 +45,17 @@ class Health(BaseModel):
                 f"tool calls under way: {_counted(self.tools_running)}",
                 f"tool calls over their time: {_counted(self.tools_overdue)}",
                 f"token estimates: {self.tokenizer_problem or 'yes'}",
-                f"store: {self.store_problem or self.store or 'none is open'}",
-                f"sessions that are not on disk yet: {self.store_waiting}",
+                f"store: {self._store_words}",
             )
         )
 
     __str__ = __repr__
+
+    @property
+    def _store_words(self) -> str:
+        if not self.store_problem:
+            return "no problem"
+        return f"{self.store_problem} Sessions that are kept in memory: {self.store_waiting}"
 
 
 async def examine(open_sessions: int, kept: StoreState) -> Health:

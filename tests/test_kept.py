@@ -189,7 +189,7 @@ def test_a_store_that_cannot_be_written_never_touches_a_session(
         health = kandev.health()
         assert not health.is_well
         assert health.store_waiting == 1
-        assert "not on disk yet: 1" in repr(health)
+        assert "Sessions that are kept in memory: 1" in repr(health)
         known = kandev.sessions()
         assert list(known) == [session]
         assert "Stored sessions are missing: " in repr(known)
