@@ -1,8 +1,8 @@
 """What every session shows of its report, whether it is live here or was stored."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from kandev_nb.attachment import History, ReasonCode, ServerAttachment, View
 from kandev_nb.attachment.columns import AttemptEvidence, evidence_of
@@ -92,3 +92,38 @@ class ShowsStored(ShowsReport):
         view = self.view
         saved = {**mime_bundle(self.report)[MIME_TYPE], "rows": view.to_rows()}
         return {MIME_TYPE: saved, "text/plain": str(view)}
+
+
+S = TypeVar("S", bound=ShowsReport)
+
+
+class ShowsReports(Sequence[S]):
+    """Sessions in an order, and the frames of all of them."""
+
+    def __init__(self, sessions: Iterable[S]) -> None:
+        self._sessions = tuple(sessions)
+
+    @overload
+    def __getitem__(self, index: int) -> S: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[S, ...]: ...
+    def __getitem__(self, index: int | slice) -> S | tuple[S, ...]:
+        return self._sessions[index]
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def __iter__(self) -> Iterator[S]:
+        return iter(self._sessions)
+
+    def servers(self) -> "pd.DataFrame":
+        """Return the servers of every session (columns: :data:`kandev_nb.frames.ALL_SERVERS`)."""
+        from kandev_nb import frames
+
+        return frames.all_servers(self)
+
+    def timeline(self) -> "pd.DataFrame":
+        """Return the evidence of every session (:data:`kandev_nb.frames.ALL_TIMELINES`)."""
+        from kandev_nb import frames
+
+        return frames.all_timelines(self)

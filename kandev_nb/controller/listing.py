@@ -1,19 +1,16 @@
 """The sessions that are known: those of this controller, and those that the store has of others."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, overload
 
 from kandev_nb.attachment.words import visible
 from kandev_nb.controller.session import Session
+from kandev_nb.shown import ShowsReports
 from kandev_nb.store.records import Skipped, StoredSession
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Known = Session | StoredSession
 
 
-class Sessions(Sequence[Known]):
+class Sessions(ShowsReports[Known]):
     """Sessions, the live ones of this controller first, then the stored ones, newest first.
 
     As the last line of a cell it shows a line for each.
@@ -29,33 +26,11 @@ class Sessions(Sequence[Known]):
         # What is live here is at least as new as what was stored of it (EV-11).
         ours = {session.session_id for session in live}
         others = (session for session in stored if session.session_id not in ours)
-        self._sessions: tuple[Known, ...] = (*live, *others)
+        super().__init__((*live, *others))
         self.skipped = tuple(skipped)
         """The stored sessions that could not be read, each with the reason."""
         self.problem = problem
         """Why the stored sessions are missing; empty when they are not."""
-
-    @overload
-    def __getitem__(self, index: int) -> Known: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Known, ...]: ...
-    def __getitem__(self, index: int | slice) -> Known | tuple[Known, ...]:
-        return self._sessions[index]
-
-    def __len__(self) -> int:
-        return len(self._sessions)
-
-    def servers(self) -> "pd.DataFrame":
-        """Return the servers of every session (columns: :data:`kandev_nb.frames.ALL_SERVERS`)."""
-        from kandev_nb import frames
-
-        return frames.all_servers(self)
-
-    def timeline(self) -> "pd.DataFrame":
-        """Return the evidence of every session (columns: :data:`kandev_nb.frames.ALL_TIMELINE`)."""
-        from kandev_nb import frames
-
-        return frames.all_timelines(self)
 
     def __repr__(self) -> str:
         return "\n".join(self._lines()) or "No sessions."

@@ -10,20 +10,19 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from pydantic_core import from_json
 
 from kandev_nb.attachment import History, View, display
 from kandev_nb.attachment.columns import AttemptEvidence, evidence_of_wire
 from kandev_nb.attachment.words import verbatim
-from kandev_nb.shown import ShowsStored, Whose
+from kandev_nb.shown import ShowsReports, ShowsStored, Whose
 from kandev_nb.store.kandev_open import reading
 from kandev_nb.store.kandev_rows import Row, rows
 from kandev_nb.store.records import Skipped
 
 if TYPE_CHECKING:
-    import pandas as pd
     from sqlalchemy import Connection
 
 _log = logging.getLogger("kandev_nb.store")
@@ -75,7 +74,7 @@ class KandevSession(ShowsStored):
         return " · ".join(words) or f"session {self.session_id}"
 
 
-class KandevReports(Sequence[KandevSession]):
+class KandevReports(ShowsReports[KandevSession]):
     """What :func:`read_kandev` read: sessions, the oldest first."""
 
     def __init__(
@@ -85,37 +84,13 @@ class KandevReports(Sequence[KandevSession]):
         skipped: Sequence[Skipped],
         notes: Sequence[str],
     ) -> None:
+        super().__init__(sessions)
         self.database = database
         """What the database is called: its file, or its server and name."""
         self.skipped = tuple(skipped)
         """The sessions whose reports could not be read, and why."""
         self.notes = tuple(notes)
         """What is to say of the database as a whole."""
-        self._sessions = tuple(sessions)
-
-    @overload
-    def __getitem__(self, index: int) -> KandevSession: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[KandevSession, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> KandevSession | tuple[KandevSession, ...]:
-        return self._sessions[index]
-
-    def __len__(self) -> int:
-        return len(self._sessions)
-
-    def servers(self) -> "pd.DataFrame":
-        """Return the servers of all sessions (columns: :data:`kandev_nb.frames.ALL_SERVERS`)."""
-        from kandev_nb import frames
-
-        return frames.all_servers(self)
-
-    def timeline(self) -> "pd.DataFrame":
-        """Return the evidence of all sessions (columns: :data:`kandev_nb.frames.ALL_TIMELINES`)."""
-        from kandev_nb import frames
-
-        return frames.all_timelines(self)
 
     def __repr__(self) -> str:
         return "\n".join(self._lines())

@@ -1,8 +1,8 @@
 """What comes into a store and what leaves it. Every model is frozen."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
 from pydantic_core import from_json
@@ -20,7 +20,7 @@ from kandev_nb.attachment.columns import AttemptEvidence, events_of, evidence_of
 from kandev_nb.attachment.model import Time, rfc3339
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.errors import StoreError
-from kandev_nb.shown import ShowsStored, Whose
+from kandev_nb.shown import ShowsReports, ShowsStored, Whose
 from kandev_nb.store.watching import Followed
 
 if TYPE_CHECKING:
@@ -171,25 +171,12 @@ class StoredSession(ShowsStored, SessionRecord):
         return self._stored.decode()
 
 
-class StoredSessions(Sequence[StoredSession]):
+class StoredSessions(ShowsReports[StoredSession]):
     """Sessions, the one that changed last first, and those that could not be read."""
 
     def __init__(self, sessions: Sequence[StoredSession], skipped: Sequence[Skipped]) -> None:
-        self._sessions = tuple(sessions)
+        super().__init__(sessions)
         self.skipped = tuple(skipped)
-
-    @overload
-    def __getitem__(self, index: int) -> StoredSession: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[StoredSession, ...]: ...
-    def __getitem__(self, index: int | slice) -> StoredSession | tuple[StoredSession, ...]:
-        return self._sessions[index]
-
-    def __len__(self) -> int:
-        return len(self._sessions)
-
-    def __iter__(self) -> Iterator[StoredSession]:
-        return iter(self._sessions)
 
     def __repr__(self) -> str:
         lines = [
