@@ -40,6 +40,9 @@ _log = logging.getLogger(__name__)
 
 logs.name_loggers(acp_connection, sender, supervisor)
 
+CANCEL_SECONDS: Final = 5.0
+"""How long a prompt waits for the end of the one before it that was given up."""
+
 HANDSHAKE_TIMEOUT: Final = 30.0
 """Seconds; the slowest agents measured take 17."""
 
@@ -68,6 +71,7 @@ class AgentConnection:
         self._secrets = secrets
         self._client = client
         self._turns: dict[str, Turn] = {}
+        self._cancelled: dict[str, asyncio.Future[object]] = {}
         self._cancels: set[asyncio.Task[None]] = set()
         self._advertised = Advertised.read(None)
         self._transport = AgentTransport(process, self._notified)
@@ -250,23 +254,37 @@ class AgentConnection:
     ) -> PromptResult:
         """Send a prompt and return how its turn ended (``session/prompt``).
 
-        ``listener`` hears how it goes on. Cancelling this coroutine cancels the
-        turn. A prompt that follows before the turn has ended takes the updates over.
+        ``listener`` hears how it goes on. Cancelling this coroutine cancels the turn. A prompt
+        that follows waits at most :data:`CANCEL_SECONDS` for the end of that, for an agent may
+        take both for one (ACP, "Cancellation").
 
         Raises:
             AgentError: the agent refused (``prompt_failed``, ``auth_required``) or ended.
         """
+        await self._await_cancelled(session_id)
         turn = self._turns[session_id] = Turn(listener)
-        prompt = [{"type": "text", "text": text}]
+        params = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
+        request = asyncio.ensure_future(self._request("session/prompt", params))
         try:
-            params = {"sessionId": session_id, "prompt": prompt}
-            return turn.result(await self._request("session/prompt", params))
+            return turn.result(await asyncio.shield(request))
         except asyncio.CancelledError:
+            # An error of a turn that nobody waits for is nobody's.
+            request.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            self._cancelled[session_id] = request
             self._cancel_soon(session_id)
             raise
         finally:
             if self._turns.get(session_id) is turn:
                 del self._turns[session_id]
+
+    async def _await_cancelled(self, session_id: str) -> None:
+        """Wait for the answer to a prompt that was given up, and then for it no more."""
+        request = self._cancelled.pop(session_id, None)
+        if request is not None:
+            try:
+                await asyncio.wait([request], timeout=CANCEL_SECONDS)
+            finally:
+                request.cancel()
 
     async def cancel(self, session_id: str) -> None:
         """Ask the agent to end the session's turn (``session/cancel``); an ended agent is fine."""
@@ -288,6 +306,8 @@ class AgentConnection:
         await self._acp.close()
         await self._client.close()
         await asyncio.gather(*self._cancels)
+        for session_id in tuple(self._cancelled):
+            await self._await_cancelled(session_id)
 
     async def _await_end(self) -> None:
         """The end of the agent's output, or of its input, is the end of the agent."""

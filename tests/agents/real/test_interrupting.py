@@ -25,9 +25,8 @@ def test_a_prompt_that_times_out_is_cancelled_and_the_next_one_is_answered(
         session.prompt(HANG, timeout=5)
 
     assert model.given_up.acquire(timeout=30), "the agent still waits for its model"
-    # On a busy machine opencode ends the turn after a cancelled one without a word.
-    turns = (session.prompt("Say hello once more.") for _ in range(3))
-    assert any((turn.stop_reason, ANSWER in turn.text) == ("end_turn", True) for turn in turns)
+    turn = session.prompt("Say hello once more.")
+    assert (turn.stop_reason, ANSWER in turn.text) == ("end_turn", True)
     assert session.state == "running"
     assert processes(home_of(session))
     session.close()
