@@ -144,3 +144,30 @@ async def test_cancelling_a_prompt_cancels_its_turn(
         frame = json.loads(events.updates[1][1]["content"]["text"])
     assert frame["method"] == "session/cancel"
     assert frame["params"] == {"sessionId": "s"}
+
+
+@pytest.mark.req("SE-7", "SE-2")
+async def test_a_prompt_waits_for_the_end_of_the_one_that_was_given_up(
+    opened: Opening, tmp_path: Path
+) -> None:
+    agent = fake_agent("""
+        import select
+        serve_session()
+        first = receive()
+        receive()
+        early = select.select([sys.stdin], [], [], 0.5)[0]
+        answer(first, {"stopReason": "cancelled"})
+        answer(receive(), {"stopReason": "refusal" if early else "end_turn"})
+        receive()
+    """)
+    async with opened(agent) as connection:
+        session = await open_session(connection, tmp_path)
+        turn = asyncio.create_task(connection.prompt(session, "first"))
+        await asyncio.wait([turn], timeout=0.2)
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+
+        result = await connection.prompt(session, "second")
+
+    assert result.stop_reason == "end_turn"
