@@ -20,7 +20,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
-from anyio import CancelScope
+from anyio import CancelScope, to_thread
 
 from kandev_nb import logs
 from kandev_nb.attachment.reasons import ReasonCode
@@ -114,6 +114,7 @@ _lock = threading.Lock()
 _runtime: LoopThread | None = None
 _of_the_parent: list[LoopThread | None] = []
 _exiting = False
+_last_of_all: list[Callable[[], None]] = []
 
 
 def start_soon(work: Callable[[], Coroutine[Any, Any, None]], *, is_last: bool = False) -> None:
@@ -203,6 +204,21 @@ async def call_async(work: Callable[[], Awaitable[T]]) -> T:
     return called.result()
 
 
+async def in_thread(work: Callable[[], T]) -> T:
+    """Run ``work``, which blocks, on a thread beside the loop and return its result.
+
+    At the end of the interpreter no thread can be started any more, and ``work`` runs here.
+    """
+    if threading.main_thread().is_alive():
+        return await to_thread.run_sync(work)
+    return work()
+
+
+def at_end(work: Callable[[], None]) -> None:
+    """Call ``work`` at the end of the interpreter, once the loop has ended every session."""
+    _last_of_all.append(work)
+
+
 async def _settle(
     work: Callable[[], Awaitable[T]], future: Future[T], ended: SimpleQueue[None]
 ) -> None:
@@ -252,6 +268,8 @@ def _stop_at_exit() -> None:
     _exiting = True
     if _runtime is not None:
         _runtime.stop(2 * _EXIT_GRACE)
+    for work in _last_of_all:
+        work()
 
 
 def _forget_after_fork() -> None:

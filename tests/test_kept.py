@@ -24,7 +24,7 @@ from kandev_nb import (
 )
 from kandev_nb.attachment.display import MIME_TYPE
 from kandev_nb.widgets import StatusWidget
-from tests.processes import eventually
+from tests.processes import eventually, run_script
 
 WIDGET: Final = "application/vnd.jupyter.widget-view+json"
 GITHUB: Final[dict[str, Any]] = {"github": {"url": "http://127.0.0.1:9/mcp"}}
@@ -171,6 +171,21 @@ def test_a_killed_kernels_session_is_shown_as_it_was_last_seen(file: Path) -> No
             database.execute("UPDATE kandev_nb_sessions SET lease_until = 1")
             database.commit()
         assert "its kernel has ended" in repr(kandev.sessions())
+
+
+@pytest.mark.req("EV-11", "SE-3")
+def test_a_script_that_ends_with_live_sessions_keeps_that_they_were_closed(file: Path) -> None:
+    done = run_script(f"""
+        from kandev_nb import Controller
+        kandev = Controller(store={str(file)!r})
+        sessions = [kandev.task("t").start("scripted") for _ in range(3)]
+        """)
+    kept = Store(file).sessions()
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [session.state for session in kept] == ["closed"] * 3
+    ends = [session.report.current for session in kept]
+    assert [attempt and attempt.end_reason for attempt in ends] == ["closed"] * 3
 
 
 @pytest.mark.req("SE-5")

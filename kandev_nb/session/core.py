@@ -11,9 +11,10 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, Literal
 from weakref import WeakSet
 
-from anyio import CancelScope, to_thread
+from anyio import CancelScope
 from anyio.lowlevel import checkpoint_if_cancelled
 
+from kandev_nb import runtime
 from kandev_nb.agents.connection import AgentConnection
 from kandev_nb.agents.faults import exit_words
 from kandev_nb.agents.opened import Choice, Way
@@ -392,7 +393,7 @@ class SessionCore:
             await self._execution.end()
         if self._recorder is not None:
             self._recorder.ended(reason)
-        await to_thread.run_sync(self.ledger.close)
+        await runtime.in_thread(self.ledger.close)
         self._over.set()
 
     def _disown(self) -> None:

@@ -11,6 +11,7 @@ from functools import partial
 
 from anyio import to_thread
 
+from kandev_nb import runtime
 from kandev_nb.agents.opened import Way
 from kandev_nb.agents.terminal import Terminal
 from kandev_nb.attachment.reasons import ReasonCode
@@ -66,7 +67,7 @@ class TerminalExecution(Execution):
             # One that failed has left nothing.
             await asyncio.wait([self._making])
             if self._making.exception() is None:
-                await to_thread.run_sync(self._making.result().close)
+                await runtime.in_thread(self._making.result().close)
         await super().free()
 
     async def _end_process(self) -> None:

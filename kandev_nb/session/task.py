@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
-import anyio.to_thread
-
+from kandev_nb import runtime
 from kandev_nb.attachment import History
 from kandev_nb.endpoint import Plan, ToolRegistry
 from kandev_nb.session.identity import new_id
@@ -79,7 +78,7 @@ class SessionDesk:
 
     async def report(self) -> History:
         """The session's own report, with what was recorded so far."""
-        return await anyio.to_thread.run_sync(self._session.ledger.drain)
+        return await runtime.in_thread(self._session.ledger.drain)
 
     def _entry(self, session: "SessionCore") -> dict[str, Any]:
         return {

@@ -3,8 +3,7 @@
 import asyncio
 from typing import Final
 
-import anyio.to_thread
-
+from kandev_nb import runtime
 from kandev_nb.attachment import History, ReasonCode, ServerAttachment, Status
 from kandev_nb.attachment.display import BUILT_IN
 from kandev_nb.attachment.words import visible
@@ -34,7 +33,7 @@ async def wait_for(
 
     stop_watching = session.ledger.watch(wake)
     try:
-        await anyio.to_thread.run_sync(session.ledger.drain)
+        await runtime.in_thread(session.ledger.drain)
         if row := _reached(session, session.ledger.history, name, status):
             return row
         async with asyncio.timeout(timeout):

@@ -5,7 +5,6 @@ sessions in one transaction. A store that fails keeps nobody: the reports stay i
 written when it works again.
 """
 
-import atexit
 import logging
 import os
 import random
@@ -17,6 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
+from kandev_nb import runtime
 from kandev_nb.attachment import History, newer
 from kandev_nb.errors import StoreError
 from kandev_nb.store.records import Offer, SessionRecord
@@ -234,8 +234,8 @@ class StoreWriter:
 
     def _exit(self) -> None:
         if not self._over:
-            self.close(_EXIT_SECONDS)
             self._over = True
+            self.close(_EXIT_SECONDS)
             if self._thread is not None:
                 self._close_store()
 
@@ -263,5 +263,5 @@ def _disown_all() -> None:
         writer._disown()
 
 
-atexit.register(_exit_all)
+runtime.at_end(_exit_all)
 os.register_at_fork(after_in_child=_disown_all)
