@@ -13,7 +13,22 @@ import psutil
 def scripted_agents(parent: psutil.Process) -> list[psutil.Process]:
     """The reference agents that a process runs and that have not ended."""
     children = parent.children(recursive=True)
-    return [child for child in children if "kandev_nb.agents.scripted" in _command(child)]
+    return [child for child in children if "kandev_nb.agents.scripted" in command(child)]
+
+
+def children() -> list[psutil.Process]:
+    """Return the processes below this one that have not ended.
+
+    Neither the watchdog nor the tests' own PostgreSQL, which stay for other tests.
+    """
+    below = psutil.Process().children(recursive=True)
+    return [child for child in below if not _stays(child)]
+
+
+def _stays(process: psutil.Process) -> bool:
+    words = " ".join(command(process))
+    # A process without a command line is one that has ended.
+    return not words or "_watchdog_child.py" in words or "postgres" in words
 
 
 def eventually(holds: Callable[[], bool], seconds: float = 10) -> bool:
@@ -37,8 +52,8 @@ def run_script(script: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def _command(process: psutil.Process) -> list[str]:
+def command(process: psutil.Process) -> list[str]:
     try:
         return process.cmdline()
-    except psutil.NoSuchProcess:
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
         return []

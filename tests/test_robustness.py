@@ -24,7 +24,7 @@ import pytest
 
 from kandev_nb import AgentError, PermissionRequest, PromptResult, Session, Task, WaitTimeout
 from tests.agents import misbehaving
-from tests.processes import eventually
+from tests.processes import children, command, eventually
 
 pytestmark = [pytest.mark.req("SE-3", "SE-4")]
 
@@ -67,19 +67,6 @@ def held() -> tuple[int, int]:
     gc.collect()
     threads = [t for t in threading.enumerate() if not t.name.startswith("AnyIO worker")]
     return psutil.Process().num_fds(), len(threads)
-
-
-def children() -> list[psutil.Process]:
-    """The processes of agents, and theirs."""
-    below = psutil.Process().children(recursive=True)
-    return [child for child in below if "_watchdog_child.py" not in " ".join(cmdline(child))]
-
-
-def cmdline(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except (psutil.NoSuchProcess, psutil.ZombieProcess):
-        return []
 
 
 def status_of(url: str) -> int:
@@ -699,7 +686,7 @@ def test_a_command_that_is_waited_for_ends_with_the_agent(bench: Bench, ending: 
     session = bench.start(terminal=True)
     wait = request("terminal/create", command="sleep", args=["600"])
     with prompting(session, json.dumps(wait)) as ended:
-        assert eventually(lambda: any("sleep" in cmdline(child) for child in children()))
+        assert eventually(lambda: any("sleep" in command(child) for child in children()))
         end(session, ending)
         assert isinstance(ended(), AgentError)
     bench.leaves_nothing(session)

@@ -24,6 +24,7 @@ from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.errors import AgentError, ConfigError
 from tests.agents.conftest import until
 from tests.agents.test_process import BOUND, alive
+from tests.processes import children
 
 pytestmark = pytest.mark.anyio
 
@@ -376,7 +377,7 @@ async def test_a_start_that_is_given_up_leaves_nothing(start: Start) -> None:
         starting.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await (await starting).close()
-    await until(lambda: not children(), 60)
+    await until(lambda: not children())
 
     assert footprint() == before
 
@@ -397,14 +398,6 @@ async def test_a_start_that_is_given_up_ends_what_is_deaf_to_a_hang_up(start: St
         signal.signal(signal.SIGHUP, heard)
 
     assert footprint() == before
-
-
-def children() -> list[psutil.Process]:
-    return [
-        child
-        for child in psutil.Process().children(recursive=True)
-        if child.pid != watchdog.pid and child.status() != psutil.STATUS_ZOMBIE
-    ]
 
 
 def footprint() -> tuple[int, int, int]:
