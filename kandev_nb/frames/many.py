@@ -5,17 +5,18 @@ model an event.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from kandev_nb.attachment import EvidenceKind, display
+from kandev_nb.attachment.columns import AttemptEvidence, plain
 from kandev_nb.attachment.model import DEFAULT_PROVENANCE
+from kandev_nb.frames.coded import Coded, Codes, Gathered
 from kandev_nb.frames.columns import ALL_SERVERS, ALL_TIMELINES, SESSION, frame
 from kandev_nb.frames.one import server_row
-from kandev_nb.shown import ShowsReport
+from kandev_nb.shown import ShowsReport, Whose
 
 _SUPERSEDED: Final = EvidenceKind.ATTEMPT_SUPERSEDED.value
 _LISTED: Final = EvidenceKind.TOOLS_LIST_OBSERVED.value
@@ -30,72 +31,62 @@ _TEXTS: Final = {
 }
 """Columns of text, and what each is called on the wire."""
 
-_Codes = npt.NDArray[np.intp]
+_FACTS: Final = (*_TEXTS.values(), "kind", "provenance", "count", "tool_count")
+"""What is gathered of each attempt beside the times."""
 
-
-class _Coded(NamedTuple):
-    """Values as codes into the few that differ; the last of these is the empty text."""
-
-    codes: _Codes
-    values: npt.NDArray[np.object_]
-
-    def texts(self) -> Any:
-        """Return them as an array of text."""
-        return pd.array(self.values, dtype="string").take(self.codes)
-
-    def category(self) -> pd.Categorical:
-        """Return them as a category of those that occur, in order."""
-        used = np.unique(self.codes % len(self.values))
-        names, places = np.unique(self.values[used].astype(str), return_inverse=True)
-        lookup = np.zeros(len(self.values), dtype=np.intp)
-        lookup[used] = places
-        return pd.Categorical.from_codes(lookup[self.codes], pd.Index(names, dtype="string"))
+_WHOSE: Final = (*SESSION, "attempt")
 
 
 class _Spans:
-    """The attempts of all sessions, one after the other."""
+    """The attempts of all sessions, one after the other.
+
+    The row of an attempt's supersession stands after those of its evidence.
+    """
 
     def __init__(self, sessions: Iterable[ShowsReport]) -> None:
-        pairs = [(each, session.whose) for session in sessions for each in session.evidence()]
-        self.attempts = [attempt for attempt, _ in pairs]
-        self.whose = [whose for _, whose in pairs]
-        lengths = [each.length + bool(each.superseded_at) for each in self.attempts]
-        self.at: _Codes = np.repeat(np.arange(len(pairs)), lengths)
+        self.whose: list[tuple[str, ...]] = []
+        """Whose each attempt is, and which it is."""
+        self.started: list[str] = []
+        self.times: list[str] = []
+        """When each event occurred, and when each attempt was superseded."""
+        self._lengths: list[int] = []
+        self._superseded: list[bool] = []
+        self._columns = {name: Gathered() for name in _FACTS}
+        for session in sessions:
+            whose = session.whose
+            for attempt in session.evidence():
+                self._add(attempt, whose)
+        self._finish()
+
+    def _add(self, attempt: AttemptEvidence, whose: Whose) -> None:
+        columns, place = attempt.columns, len(self._lengths)
+        for name, column in columns.items():
+            if name in self._columns:
+                self._columns[name].add(place, column)
+        self.whose.append((*whose, attempt.attempt))
+        self.started.append(attempt.started_at)
+        self.times += plain(columns.get("occurred_at", ()))
+        if attempt.superseded_at:
+            self.times.append(attempt.superseded_at)
+        self._lengths.append(attempt.length)
+        self._superseded.append(bool(attempt.superseded_at))
+
+    def _finish(self) -> None:
+        self.lengths: Codes = np.array(self._lengths, dtype=np.intp)
+        is_superseded = np.array(self._superseded, dtype=bool)
+        rows = self.lengths + is_superseded
+        self.at: Codes = np.repeat(np.arange(len(rows)), rows)
         """For each row, which attempt it is of."""
-        self._names = {name for each in self.attempts for name in each.columns}
+        self.is_event = np.ones(len(self.at), dtype=bool)
+        """For each row, whether it is evidence and not a supersession."""
+        self.is_event[np.cumsum(rows)[is_superseded] - 1] = False
 
-    def coded(self, name: str, superseded: str | None = None) -> _Coded:
-        """Return a column of text."""
-        if name not in self._names and superseded is None:
-            return _Coded(np.full(len(self.at), -1), np.array([""], dtype=object))
-        # What is missing has the code -1, and so the last value.
-        codes, unique = pd.factorize(np.array(self.column(name, superseded), dtype=object))
-        return _Coded(codes, np.append(np.asarray(unique, dtype=object), [""]))
-
-    def counts(self, name: str, default: int) -> Any:
-        """Return a column of numbers."""
-        if name not in self._names:
-            return pd.array(np.full(len(self.at), default), dtype="Int64")
-        return pd.array([value or default for value in self.column(name)], dtype="Int64")
-
-    def column(self, name: str, superseded: object = None) -> list[Any]:
-        """Return a column of all events; an attempt's supersession stands after its evidence."""
-        values: list[Any] = []
-        for attempt in self.attempts:
-            found = attempt.columns.get(name)
-            values += [None] * attempt.length if found is None else found
-            if attempt.superseded_at:
-                values.append(superseded)
-        return values
-
-    def times(self) -> list[str]:
-        """Return when each event occurred."""
-        values: list[str] = []
-        for attempt in self.attempts:
-            values += attempt.columns.get("occurred_at", ())
-            if attempt.superseded_at:
-                values.append(attempt.superseded_at)
-        return values
+    def coded(self, name: str, superseded: str = "") -> Coded:
+        """Return a column, with what it says of a supersession."""
+        found = self._columns[name].coded(self.lengths)
+        codes = np.zeros(len(self.at), dtype=np.intp)
+        codes[self.is_event] = found.codes + 1
+        return Coded(codes, np.insert(found.values, 0, superseded))
 
 
 def all_servers(sessions: Iterable[ShowsReport]) -> pd.DataFrame:
@@ -123,44 +114,42 @@ def _server_rows(sessions: Iterable[ShowsReport]) -> Iterator[dict[str, Any]]:
 
 
 def _whose(spans: _Spans) -> dict[str, Any]:
-    texts = {name: [getattr(whose, name) for whose in spans.whose] for name in SESSION}
-    texts["attempt"] = [each.attempt for each in spans.attempts]
-    return {name: pd.array(values, dtype="string").take(spans.at) for name, values in texts.items()}
+    columns = zip(*spans.whose, strict=True) if spans.whose else ((),) * len(_WHOSE)
+    return {
+        name: pd.array(list(values), dtype="string").take(spans.at)
+        for name, values in zip(_WHOSE, columns, strict=True)
+    }
 
 
 def _facts(spans: _Spans) -> dict[str, Any]:
     kinds = spans.coded("kind", _SUPERSEDED)
-    superseded = (kinds.values == _SUPERSEDED)[kinds.codes]
-    counts = spans.counts("count", 1)
-    counts[superseded] = pd.NA
-    listed = spans.counts("tool_count", 0)
-    listed[(kinds.values != _LISTED)[kinds.codes]] = pd.NA
+    is_list = (kinds.values == _LISTED)[kinds.codes]
     return {
         **{name: spans.coded(wire).texts() for name, wire in _TEXTS.items()},
         "kind": kinds.category(),
         "provenance": _provenance(spans, kinds).category(),
-        "count": counts,
-        "tool_count": listed,
+        "count": spans.coded("count").counts(1, ~spans.is_event),
+        "tool_count": spans.coded("tool_count").counts(0, ~is_list),
     }
 
 
 def _when(spans: _Spans) -> dict[str, Any]:
-    times = _times(spans.times())
-    starts = _times([each.started_at for each in spans.attempts])
-    seconds = (times - starts[spans.at]).total_seconds()
-    return {"occurred_at": times, "seconds": np.asarray(seconds, dtype="float64")}
+    times, starts = _times(spans.times), _times(spans.started)
+    seconds = (times.asi8 - starts.asi8[spans.at]) / 1_000_000
+    return {"occurred_at": times, "seconds": seconds}
 
 
-def _provenance(spans: _Spans, kinds: _Coded) -> _Coded:
+def _provenance(spans: _Spans, kinds: Coded) -> Coded:
     """Return the provenance of each event, its kind's default filled in (EV-12)."""
     given = spans.coded("provenance")
     defaults = [DEFAULT_PROVENANCE.get(kind, "") for kind in kinds.values]
     # The codes of the defaults follow those of what was given.
     is_given = (given.values != "")[given.codes]
-    known = len(given.values)
-    codes = np.where(is_given, given.codes, kinds.codes % len(defaults) + known)
-    return _Coded(codes, np.append(given.values, np.array(defaults, dtype=object)))
+    codes = np.where(is_given, given.codes, kinds.codes + len(given.values))
+    return Coded(codes, np.concatenate([given.values, np.array(defaults, dtype=object)]))
 
 
 def _times(texts: list[str]) -> pd.DatetimeIndex:
-    return pd.to_datetime(texts, format="ISO8601", utc=True).as_unit("us")
+    # Few times are the same: to look for those takes longer than to read them.
+    array = np.fromiter(texts, object, len(texts))
+    return pd.to_datetime(array, format="ISO8601", utc=True, cache=False).as_unit("us")

@@ -60,9 +60,12 @@ def fetch(
         .join(TASKS, TASKS.c.task_id == SESSIONS.c.task_id)
         .outerjoin(REPORTS, REPORTS.c.session_id == SESSIONS.c.session_id)
         .where(SESSIONS.c.session_id.in_(picked))
-        .order_by(SESSIONS.c.changed.desc(), SESSIONS.c.session_id)
     )
-    rows = [row._asdict() for row in connection.execute(query)]
+    result = connection.execute(query)
+    names = list(result.keys())
+    rows = [dict(zip(names, row, strict=True)) for row in result]
+    # A database that sorts moves every report.
+    rows.sort(key=lambda row: (-row["changed"], row["session_id"]))
     return Found(rows, _catalogs(connection, picked), leases.now(connection))
 
 

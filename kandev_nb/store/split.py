@@ -1,8 +1,9 @@
 """A report as rows, and what rows say of a report's age.
 
 The report's JSON is stored without its catalogs: they are much larger than the rest and change
-seldom. Evidence is stored as columns, which are half as large and which frames are made of. What
-decides between two reports stands in columns of its own, so that a write reads no report.
+seldom. Evidence is stored as packed columns, which are a quarter as large and which frames are
+made of. What decides between two reports stands in columns of its own, so that a write reads no
+report.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import TypeAdapter
 
 from kandev_nb.attachment import Attempt, History, ToolSummary
-from kandev_nb.attachment.columns import columns_of
+from kandev_nb.attachment.columns import columns_of, packed
 from kandev_nb.attachment.model import NOTHING_STARTED, SCHEMA_VERSION
 from kandev_nb.store.records import Offer, moment
 
@@ -114,9 +115,9 @@ def _body(history: History) -> str:
     no_evidence: Any = {"current": {"evidence"}, "previous": {"__all__": {"evidence"}}}
     body = history.model_dump(mode="json", exclude_defaults=True, exclude=no_evidence)
     if history.current:
-        body["current"]["evidence"] = columns_of(history.current.evidence)
+        body["current"]["evidence"] = packed(columns_of(history.current.evidence))
     for attempt, kept in zip(history.previous, body.get("previous", ()), strict=True):
-        kept["evidence"] = columns_of(attempt.evidence)
+        kept["evidence"] = packed(columns_of(attempt.evidence))
     return json.dumps(body, separators=(",", ":"), ensure_ascii=False)
 
 

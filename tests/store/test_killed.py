@@ -13,9 +13,11 @@ from contextlib import closing, contextmanager
 import pytest
 
 from kandev_nb.attachment import History
-from kandev_nb.store import Store
+from kandev_nb.store import Store, StoreWriter
 from kandev_nb.store.writer import WITHIN
+from tests.processes import eventually
 from tests.store.conftest import run_sql
+from tests.store.stories import grown, record
 
 Offered = list[tuple[float, str, int]]
 
@@ -114,6 +116,31 @@ def test_a_process_that_is_killed_leaves_valid_reports_and_loses_only_the_last_m
     assert max(losses) < 2
     if "://" not in database:
         assert run_sql(database, "PRAGMA integrity_check") == [("ok",)]
+
+
+@pytest.mark.req("SE-5", "EV-11")
+def test_the_session_of_a_killed_kernel_is_taken_over_when_its_lease_has_run_out(
+    database: str, store: Store, writer: StoreWriter
+) -> None:
+    with doomed(database) as doom:
+        doom.kill_one(after=2)
+    left = store.session("session-0")
+    with closing(Store(database)) as other:
+        early = StoreWriter(other)
+        early.offer(record("session-0"), grown(left.report, 1))
+        assert early.close(30)
+
+    assert left.is_live_elsewhere
+    assert early.refused == ("session-0",)
+    assert eventually(lambda: not store.session("session-0").is_live_elsewhere, 60)
+    writer.offer(record("session-0"), grown(left.report, 2))
+    assert writer.flush(30)
+
+    assert writer.refused == ()
+    with closing(Store(database)) as other:
+        taken = other.session("session-0")
+    assert taken.is_live_elsewhere
+    assert taken.revision == left.revision + 1
 
 
 @pytest.mark.req("EV-10", "EV-11", "SE-5")

@@ -5,7 +5,7 @@ A step that was released is never changed; the next change of a table is a new o
 
 from typing import Final
 
-HEAD: Final = "0001"
+HEAD: Final = "0002"
 """The version that this kandev-nb knows and writes."""
 
 VERSIONS: Final = "kandev_nb_version"
