@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 
 import { readReport } from '../src/explorer/report';
 import { readRows } from '../src/explorer/rows';
-import { words } from '../src/explorer/words';
+import { english } from '../src/explorer/words';
 import { report, row } from './sample';
 
-const UNREADABLE = { sentence: words.unreadable };
+const UNREADABLE = { sentence: english.say('unreadable') };
 
 describe('UI: a report that a notebook holds', () => {
   it('is shown as it was saved', () => {
@@ -15,7 +15,7 @@ describe('UI: a report that a notebook holds', () => {
 
   it('says that it comes from a newer version', () => {
     expect(readReport({ version: 2, rows: { of: 'another shape' } })).toEqual({
-      sentence: words.newer
+      sentence: english.say('newer')
     });
   });
 

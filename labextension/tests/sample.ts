@@ -15,6 +15,12 @@ export function row(name: string, changes: Partial<Row> = {}): Row {
     label: message('Delivered · connection unverified', 'status.delivered'),
     details: [],
     summary: null,
+    transport: '',
+    target: '',
+    built_in: false,
+    tools: null,
+    tokens: 0,
+    catalog: '',
     ...changes
   };
 }
@@ -49,8 +55,6 @@ export class FakeHost implements Host {
     this.listeners.add(changed);
     return () => this.listeners.delete(changed);
   }
-
-  send(): void {}
 }
 
 export interface Page {

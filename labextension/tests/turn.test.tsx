@@ -21,6 +21,10 @@ class FakeModel {
     this.listeners.delete(called);
   }
 
+  set(): void {}
+
+  save_changes(): void {}
+
   send(): void {}
 
   tell(changes: Record<string, unknown> = {}): void {

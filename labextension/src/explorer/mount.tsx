@@ -1,6 +1,7 @@
 /** Puts a view into an element, behind a shadow root that keeps the host's styles and shortcuts out. */
 import { type ComponentChild, render } from 'preact';
 
+import { EXPLORER_STYLES } from './explorerStyles';
 import type { Host } from './host';
 import { StatusTable } from './statusTable';
 import { STYLES } from './styles';
@@ -17,14 +18,15 @@ export function mountView(parent: HTMLElement, view: ComponentChild): () => void
   // Lumino leaves the keys alone that are pressed inside such an element.
   element.dataset.lmSuppressShortcuts = 'true';
   const root = element.attachShadow({ mode: 'open' });
+  // Before it is drawn, so that a view can measure itself.
+  parent.append(element);
   render(
     <>
-      <style>{STYLES}</style>
+      <style>{STYLES + EXPLORER_STYLES}</style>
       {view}
     </>,
     root
   );
-  parent.append(element);
   return () => {
     render(null, root);
     element.remove();

@@ -1,7 +1,7 @@
 /** The report that a notebook keeps: `application/vnd.kandev-nb.report.v1+json`. */
 import type { Shown } from './host';
 import { readRows } from './rows';
-import { words } from './words';
+import { english } from './words';
 
 export const MIME_TYPE = 'application/vnd.kandev-nb.report.v1+json';
 
@@ -16,7 +16,7 @@ function version(bundle: unknown): unknown {
 /** Returns what is shown of a saved bundle; anything at all may be handed in. */
 export function readReport(bundle: unknown): Shown {
   const found = version(bundle);
-  if (typeof found === 'number' && found > VERSION) return { sentence: words.newer };
+  if (typeof found === 'number' && found > VERSION) return { sentence: english.say('newer') };
   const rows = found === VERSION ? readRows((bundle as { rows?: unknown }).rows) : null;
-  return rows ? { rows, saved: true } : { sentence: words.unreadable };
+  return rows ? { rows, saved: true } : { sentence: english.say('unreadable') };
 }

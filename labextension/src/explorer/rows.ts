@@ -16,6 +16,15 @@ export interface Row {
   label: Message;
   details: Message[];
   summary: Message | null;
+  transport: string;
+  target: string;
+  built_in: boolean;
+  /** How many tools were served; null before any were. */
+  tools: number | null;
+  /** What they take together; 0 when it is not known. */
+  tokens: number;
+  /** The revision of the catalog; empty when there is none. */
+  catalog: string;
 }
 
 export interface Rows {
@@ -59,9 +68,24 @@ function dot(value: unknown): Dot {
   return DOTS.find(known => known === value) ?? 'gray';
 }
 
-function row(value: unknown): Row {
-  const { name, status, dot: colour, label, details, summary } = fields(value);
+/** What a row of an earlier version does not hold is not known. */
+function facts(of: Fields) {
+  const { transport, target, built_in, tools, tokens, catalog } = of;
   return {
+    transport: typeof transport === 'string' ? transport : '',
+    target: typeof target === 'string' ? target : '',
+    built_in: built_in === true,
+    tools: typeof tools === 'number' ? tools : null,
+    tokens: typeof tokens === 'number' ? tokens : 0,
+    catalog: typeof catalog === 'string' ? catalog : ''
+  };
+}
+
+function row(value: unknown): Row {
+  const of = fields(value);
+  const { name, status, dot: colour, label, details, summary } = of;
+  return {
+    ...facts(of),
     name: text(name),
     status: text(status),
     dot: dot(colour),

@@ -1,24 +1,10 @@
 /** One report: a line per server with its dot and label, and what concerns them all around it. */
-import { useLayoutEffect, useReducer } from 'preact/hooks';
-
 import { Dot } from './dot';
-import type { Host, Shown } from './host';
-import type { Message, Row, Rows } from './rows';
-import { visible } from './text';
-import { words } from './words';
-
-/** Text whose direction stays its own, so that a name cannot reorder the words around it. */
-function Text({ of, class: name }: { of: string; class: string }) {
-  return <bdi class={name}>{visible(of)}</bdi>;
-}
-
-function Line({ of, class: name }: { of: Message; class: string }) {
-  return (
-    <p class={name}>
-      <bdi>{visible(of.text)}</bdi>
-    </p>
-  );
-}
+import type { Host } from './host';
+import type { Row, Rows } from './rows';
+import { Line, Text, Told } from './said';
+import { useShown } from './useShown';
+import { useWords } from './words';
 
 function Server({ row }: { row: Row }) {
   return (
@@ -26,25 +12,31 @@ function Server({ row }: { row: Row }) {
       <Dot of={row.dot} />
       <Text class="name" of={row.name} />
       <span class="state">
-        <Text class="label" of={row.label.text} />
+        <Told class="label" of={row.label} />
         {row.details.map(detail => (
-          <Text key={detail.key} class="detail" of={detail.text} />
+          <Told key={detail.key} class="detail" of={detail} />
         ))}
-        {row.summary && <Text class="summary" of={row.summary.text} />}
+        {row.summary && <Told class="summary" of={row.summary} />}
       </span>
     </li>
+  );
+}
+
+/** Says that nothing here is live. */
+export function Saved() {
+  const words = useWords();
+  return (
+    <span class="saved" title={words.say('saved_meaning')} data-testid="kandev-saved">
+      {words.say('saved')}
+    </span>
   );
 }
 
 function Heading({ rows, saved }: { rows: Rows; saved: boolean }) {
   return (
     <header class="heading">
-      <Text class="title" of={rows.heading.text} />
-      {saved && (
-        <span class="saved" title={words.savedMeaning} data-testid="kandev-saved">
-          {words.saved}
-        </span>
-      )}
+      <Told class="title" of={rows.heading} />
+      {saved && <Saved />}
     </header>
   );
 }
@@ -73,19 +65,13 @@ function Report({ rows, saved }: { rows: Rows; saved: boolean }) {
   );
 }
 
-function useShown(host: Host): Shown {
-  const [, changed] = useReducer((count: number) => count + 1, 0);
-  // A layout effect: no change can come between the first drawing and the subscription.
-  useLayoutEffect(() => host.subscribe(() => changed(undefined)), [host]);
-  return host.get();
-}
-
 /** The whole view. A click into it takes the focus, so that keys typed there stay there. */
 export function StatusTable({ host }: { host: Host }) {
   const shown = useShown(host);
+  const words = useWords();
   if ('sentence' in shown) return <p class="sentence">{shown.sentence}</p>;
   return (
-    <section aria-label={visible(shown.rows.heading.text)} tabIndex={-1}>
+    <section aria-label={words.of(shown.rows.heading)} tabIndex={-1}>
       <Report {...shown} />
     </section>
   );

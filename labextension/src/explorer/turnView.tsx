@@ -5,7 +5,7 @@ import { Dot } from './dot';
 import type { Dot as Colour } from './rows';
 import { visible } from './text';
 import type { ToolCall, Turn } from './turn';
-import { words } from './words';
+import { useWords } from './words';
 
 /** Calls `told` with each turn that the kernel tells of, until the returned function is called. */
 export type Listen = (told: (turn: Turn) => void) => () => void;
@@ -13,11 +13,13 @@ export type Listen = (told: (turn: Turn) => void) => () => void;
 const DOTS: Record<string, Colour> = { in_progress: 'amber', completed: 'green', failed: 'red' };
 
 function Call({ of }: { of: ToolCall }) {
+  const words = useWords();
+  const state = `call.${of.status}`;
   return (
     <li class="row" data-testid="kandev-tool-call" data-status={of.status}>
       <Dot of={DOTS[of.status] ?? 'gray'} />
       <bdi class="name">{visible(of.name)}</bdi>
-      <span class="state">{words.toolCall[of.status] ?? visible(of.status)}</span>
+      <span class="state">{words.has(state) ? words.say(state) : visible(of.status)}</span>
     </li>
   );
 }
@@ -40,7 +42,7 @@ function Words({ turn }: { turn: Turn }) {
       class="words"
       role="log"
       aria-live="polite"
-      aria-label={words.agentSays}
+      aria-label={useWords().say('agent_says')}
       tabIndex={0}
       data-testid="kandev-turn-words"
       onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
@@ -60,11 +62,12 @@ function Words({ turn }: { turn: Turn }) {
 }
 
 function Calls({ turn: { calls, count } }: { turn: Turn }) {
+  const words = useWords();
   const earlier = count - calls.length;
   return (
     <>
-      {earlier > 0 && <p class="note">{words.earlierToolCalls(earlier)}</p>}
-      <ul class="rows" role="list" aria-label={words.toolCalls}>
+      {earlier > 0 && <p class="note">{words.count('earlier_calls', earlier)}</p>}
+      <ul class="rows" role="list" aria-label={words.say('calls')}>
         {calls.map(call => (
           <Call key={call.number} of={call} />
         ))}
@@ -74,15 +77,16 @@ function Calls({ turn: { calls, count } }: { turn: Turn }) {
 }
 
 function Heading({ turn }: { turn: Turn }) {
+  const words = useWords();
   return (
     <header class="heading">
-      <bdi class="title">{words.session(visible(turn.session))}</bdi>
+      <bdi class="title">{words.say('turn', { name: turn.session })}</bdi>
       <span role="status" aria-live="polite" data-testid="kandev-turn-state">
-        {turn.interrupted ? words.interrupted : words.working}
-        {turn.count > 0 && ` · ${words.toolCallCount(turn.count)}`}
+        {words.say(turn.interrupted ? 'interrupted' : 'working')}
+        {turn.count > 0 && ` · ${words.count('call_count', turn.count)}`}
       </span>
       <span class="note" aria-hidden="true">
-        {words.seconds(turn.seconds)}
+        {words.say('seconds', { count: turn.seconds })}
       </span>
     </header>
   );
@@ -91,10 +95,11 @@ function Heading({ turn }: { turn: Turn }) {
 /** The whole view: nothing until the kernel tells of a turn, as in a notebook that was saved. */
 export function TurnView({ listen }: { listen: Listen }) {
   const [turn, told] = useState<Turn | null>(null);
+  const words = useWords();
   useLayoutEffect(() => listen(told), [listen]);
   if (!turn) return null;
   return (
-    <section class="turn" aria-label={words.session(visible(turn.session))} tabIndex={-1}>
+    <section class="turn" aria-label={words.say('turn', { name: turn.session })} tabIndex={-1}>
       <Heading turn={turn} />
       {turn.calls.length > 0 && <Calls turn={turn} />}
       {turn.text && <Words turn={turn} />}
