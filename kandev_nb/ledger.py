@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 
 from kandev_nb.attachment import (
     Attempt,
+    EndpointTestResult,
     Evidence,
     History,
     apply,
@@ -24,6 +25,7 @@ from kandev_nb.attachment import (
 )
 from kandev_nb.attachment.model import NOTHING_STARTED, EvidenceKind, utc_now
 from kandev_nb.attachment.reasons import meaning
+from kandev_nb.attachment.reducer import note_endpoint_test
 from kandev_nb.attachment.sanitize import KnownSecrets, sanitize_summary
 from kandev_nb.sighting import Fact, Sighting, Unread, Writer, in_runs
 
@@ -81,6 +83,12 @@ class Ledger:
         """Mark the attempt as ended, now."""
         at = utc_now()
         self.record(lambda history: end_attempt(history, attachment_attempt_id, at, reason))
+
+    def tested(self, attachment_attempt_id: str, name: str, result: EndpointTestResult) -> None:
+        """Put the outcome of an endpoint test on a row of the attempt in which it began (DI-1)."""
+        self.record(
+            lambda history: note_endpoint_test(history, attachment_attempt_id, name, result)
+        )
 
     def record(self, fact: Fact | Unread) -> None:
         """Take one fact, or what the worker can read some from."""

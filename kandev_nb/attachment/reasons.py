@@ -7,6 +7,7 @@ The views, the explanations and the documentation are made from :data:`REASONS`:
     attachment  what kept one server from working
     session     what ended or refused the whole attempt
     calls       what a user's call could not do
+    tests       what kept the endpoint test of a server from its tools
 
 A code that is not here (a newer writer's) is kept and shown as it is.
 """
@@ -67,6 +68,7 @@ class ReasonCode(StrEnum):
     AGENT_UNKNOWN = "agent_unknown"
     CALL_TIMEOUT = "call_timeout"
     CLOSED = "closed"
+    CONSENT_NEEDED = "consent_needed"
     DATABASE_CORRUPT = "database_corrupt"
     DATABASE_FAILED = "database_failed"
     DATABASE_LOCKED = "database_locked"
@@ -83,6 +85,7 @@ class ReasonCode(StrEnum):
     INVALID_WORKDIR = "invalid_workdir"
     NOT_A_DATABASE = "not_a_database"
     NOT_A_KANDEV_DATABASE = "not_a_kandev_database"
+    NOT_LIVE = "not_live"
     NOT_OFFERED = "not_offered"
     NOT_REACHED = "not_reached"
     PLATFORM_UNSUPPORTED = "platform_unsupported"
@@ -95,6 +98,26 @@ class ReasonCode(StrEnum):
     STORE_TOO_NEW = "store_too_new"
     TASK_FAILED = "task_failed"
     WRONG_ARGUMENT = "wrong_argument"
+
+    BAD_CONTENT_TYPE = "bad_content_type"
+    CURSOR_NOT_ADVANCING = "cursor_not_advancing"
+    DNS_FAILED = "dns_failed"
+    ENDPOINT_NOT_FOUND = "endpoint_not_found"
+    EXITED = "exited"
+    FORBIDDEN = "forbidden"
+    HOST_REJECTED = "host_rejected"
+    HTTP_ERROR = "http_error"
+    MALFORMED_RESPONSE = "malformed_response"
+    NON_PROTOCOL_OUTPUT = "non_protocol_output"
+    NOT_ACCEPTABLE = "not_acceptable"
+    NOT_STREAMABLE_HTTP = "not_streamable_http"
+    NO_PROTOCOL_OUTPUT = "no_protocol_output"
+    ORIGIN_REJECTED = "origin_rejected"
+    OTHER_ORIGIN = "other_origin"
+    PARTIAL_LIST = "partial_list"
+    TIMEOUT = "timeout"
+    TLS_FAILED = "tls_failed"
+    VERSION_UNSUPPORTED = "version_unsupported"
 
 
 class Reason(NamedTuple):
@@ -398,6 +421,90 @@ REASONS: Final[dict[str, Reason]] = {
     ReasonCode.WRONG_ARGUMENT: Reason(
         "The call was given something it cannot use.",
         "Read the message; it names the argument.",
+    ),
+    ReasonCode.CONSENT_NEEDED: Reason(
+        "A command of the profile would be started.",
+        "Look at the command, then call again with consent=True.",
+    ),
+    ReasonCode.NOT_LIVE: Reason(
+        "The session is not live, and its configuration is no longer held.",
+        "Start it again, or ask a session that runs.",
+    ),
+    ReasonCode.BAD_CONTENT_TYPE: Reason(
+        "The server's answer is neither JSON nor an event stream.",
+        "Check the URL: a web page, or another service, may be at it.",
+    ),
+    ReasonCode.CURSOR_NOT_ADVANCING: Reason(
+        "The server names a page of its tools that it has given already.",
+        "Report it to the server's maker: each cursor has to lead on.",
+    ),
+    ReasonCode.DNS_FAILED: Reason(
+        "The host of the server was not found.",
+        "Check the host in its URL, and that this machine can resolve it.",
+    ),
+    ReasonCode.ENDPOINT_NOT_FOUND: Reason(
+        "There is no MCP endpoint at the server's URL.",
+        "Check the path of the URL; often it is /mcp, or /sse for the type sse.",
+    ),
+    ReasonCode.EXITED: Reason(
+        "The server ended before it had answered.",
+        "Start its command by hand and read what it says.",
+    ),
+    ReasonCode.FORBIDDEN: Reason(
+        "The server does not admit this client.",
+        "Check what its credentials may do.",
+    ),
+    ReasonCode.HOST_REJECTED: Reason(
+        "The server does not serve the host of its URL.",
+        "Add the host to those that the server allows, or use one that it does.",
+    ),
+    ReasonCode.HTTP_ERROR: Reason(
+        "The server answered with an HTTP error.",
+        "Look at the server's own log; from status 500 on it is the server that failed.",
+    ),
+    ReasonCode.MALFORMED_RESPONSE: Reason(
+        "The server's answer is not what MCP asks for.",
+        "Report it to the server's maker, or check that the URL is that of an MCP server.",
+    ),
+    ReasonCode.NON_PROTOCOL_OUTPUT: Reason(
+        "The server wrote to its standard output, but no MCP message.",
+        "Have it log to its standard error, and check that the command starts an MCP server.",
+    ),
+    ReasonCode.NOT_ACCEPTABLE: Reason(
+        "The server can answer in no form that MCP clients take.",
+        "It has to answer with application/json or text/event-stream.",
+    ),
+    ReasonCode.NOT_STREAMABLE_HTTP: Reason(
+        "The server takes no MCP messages at its URL.",
+        "Check the path of the URL; a server over SSE needs the type sse.",
+    ),
+    ReasonCode.NO_PROTOCOL_OUTPUT: Reason(
+        "The server sent no MCP message.",
+        "Check that the command, or the URL, is that of an MCP server.",
+    ),
+    ReasonCode.ORIGIN_REJECTED: Reason(
+        "The server does not admit the origin of the request.",
+        "Take the Origin header off its entry, or add the origin to those that the server allows.",
+    ),
+    ReasonCode.OTHER_ORIGIN: Reason(
+        "The server sends its client to another origin, where nothing was sent.",
+        "If you trust where it leads, give that address as the URL.",
+    ),
+    ReasonCode.PARTIAL_LIST: Reason(
+        "The list of tools goes on beyond what is read.",
+        "Nothing needs to be done; the count is that of the pages that were read.",
+    ),
+    ReasonCode.TIMEOUT: Reason(
+        "The server did not answer in time.",
+        "Test again with a longer timeout, or look at what the server is doing.",
+    ),
+    ReasonCode.TLS_FAILED: Reason(
+        "No secure connection to the server came about.",
+        "Check its certificate, and that its port speaks TLS.",
+    ),
+    ReasonCode.VERSION_UNSUPPORTED: Reason(
+        "The server speaks no version of MCP that is known here.",
+        "Update the server, or kandev-nb.",
     ),
 }
 

@@ -13,6 +13,7 @@ from kandev_nb.attachment.catalog import normalize_catalog
 from kandev_nb.attachment.model import (
     DEFAULT_PROVENANCE,
     Attempt,
+    EndpointTestResult,
     Evidence,
     EvidenceKind,
     History,
@@ -158,6 +159,24 @@ def note_tools_changed(
     changed = row.updated(tools_changed_at=at)
     servers = tuple(changed if server is row else server for server in attempt.servers)
     return history.updated(current=attempt.updated(servers=servers, updated_at=at))
+
+
+def note_endpoint_test(
+    history: History, attachment_attempt_id: str, server_name: str, result: EndpointTestResult
+) -> History:
+    """Return the history with the outcome of a test on that row; nothing else moves (DI-1).
+
+    One that began in another attempt than the current is past, and left alone.
+    """
+    attempt = history.current
+    if attempt is None or attempt.attachment_attempt_id != attachment_attempt_id:
+        return history
+    row = attempt.server(server_name)
+    if row is None:
+        return history
+    tested = row.updated(endpoint_test=result)
+    servers = tuple(tested if server is row else server for server in attempt.servers)
+    return history.updated(current=attempt.updated(servers=servers))
 
 
 def _after(

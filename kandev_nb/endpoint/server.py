@@ -9,7 +9,8 @@ import hmac
 import logging
 import os
 import socket
-from collections.abc import Collection, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -83,6 +84,16 @@ class EndpointServer:
             await endpoint.start()
         self._attempts[_digest(endpoint.secret)] = endpoint
         return endpoint
+
+    @asynccontextmanager
+    async def open_test(self, tools: ToolSet) -> AsyncIterator[AttemptEndpoint]:
+        """Serve the tools for the block, behind a secret of no attempt: nothing is evidence."""
+        endpoint = await self.open("", tools, _NoBook())
+        try:
+            yield endpoint
+        finally:
+            with CancelScope(shield=True):
+                await self.end(endpoint)
 
     async def end(self, endpoint: AttemptEndpoint) -> None:
         """Answer this attempt's URL with 410 from now on."""
@@ -173,6 +184,13 @@ class EndpointServer:
             for number in (one.fileno() for one in sockets if one is not None):
                 if number >= 0:
                     os.dup2(nothing.fileno(), number, inheritable=False)
+
+
+class _NoBook:
+    """Where what an endpoint test does is noted: nowhere (DI-1)."""
+
+    def record(self, fact: object) -> None:
+        """Take one fact, and forget it."""
 
 
 _servers: WeakKeyDictionary[asyncio.AbstractEventLoop, EndpointServer] = WeakKeyDictionary()

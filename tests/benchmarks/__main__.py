@@ -3,6 +3,7 @@
 from tests.benchmarks import (
     bench_bridge,
     bench_endpoint,
+    bench_endpoint_test,
     bench_imports,
     bench_ledger,
     bench_load,
@@ -14,6 +15,7 @@ from tests.benchmarks import (
 BENCHMARKS = (
     bench_endpoint,
     bench_bridge,
+    bench_endpoint_test,
     bench_load,
     bench_ledger,
     bench_store,

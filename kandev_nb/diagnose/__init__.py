@@ -1,0 +1,1 @@
+"""What a person asks for when something does not work: tests, explanations, diagnostics."""
