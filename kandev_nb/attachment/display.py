@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from kandev_nb.attachment import reasons, words
+from kandev_nb.attachment import reasons, steps, words
 from kandev_nb.attachment.model import (
     SCHEMA_VERSION,
     Attempt,
@@ -19,6 +19,7 @@ from kandev_nb.attachment.model import (
     Status,
     later,
 )
+from kandev_nb.attachment.steps import Situation
 from kandev_nb.attachment.words import Message
 
 Dot = Literal["green", "amber", "red", "gray"]
@@ -47,6 +48,9 @@ _STEPS: Final = (
     EvidenceKind.TOOLS_LIST_OBSERVED,
     EvidenceKind.TOOL_CALL_OBSERVED,
 )
+_CONNECTING: Final = _STEPS[3:]
+"""What the agent does itself, once the server is delivered."""
+
 _REASON_SHOWN: Final = (Status.FAILED, Status.FILTERED, Status.UNAVAILABLE)
 
 
@@ -78,11 +82,18 @@ class Row(_Shown):
     advice: Message | None = None
     hints: tuple[Message, ...] = ()
     checklist: tuple[Check, ...] = ()
+    tested: Message | None = None
+    steps: tuple[Message, ...] = ()
+
+    @property
+    def explained(self) -> tuple[Message, ...]:
+        """What is proven of this server, what is not, what would settle it, and what to do next."""
+        return tuple(_explain(self))
 
     @property
     def explanation(self) -> str:
-        """What is proven of this server, what is not, and what would settle it."""
-        return "\n".join(message.text for message in _explain(self))
+        """The same as text, a line each."""
+        return "\n".join(message.text for message in self.explained)
 
 
 class View(_Shown):
@@ -103,26 +114,34 @@ class View(_Shown):
 
     def to_rows(self) -> dict[str, Any]:
         """Return what the page needs for its rows, as plain JSON values; no checklists."""
-        return self.model_dump(mode="json", exclude={"rows": {"__all__": {"checklist", "hints"}}})
+        on_demand = {"checklist", "hints", "tested", "steps"}
+        return self.model_dump(mode="json", exclude={"rows": {"__all__": on_demand}})
 
     def __str__(self) -> str:
         return "\n".join(_text_lines(self))
 
 
 def display(
-    history: History, *, session: str = "", agent: str = "", execution: int = 0, number: int = 0
+    history: History,
+    *,
+    session: str = "",
+    agent: str = "",
+    execution: int = 0,
+    number: int = 0,
+    situation: Situation | None = None,
 ) -> View:
     """Return what is shown of the current attempt.
 
     ``session`` is the name that the user knows the session by; without it, its ID stands there.
     ``execution`` and ``number`` say which execution of the session, and which attempt, this is,
-    counted from 1.
+    counted from 1. ``situation`` says what can be done with the session; without it nothing is
+    advised.
     """
     attempt = history.current
     if attempt is None:
         heading = _heading(session, agent)
         return View(heading=heading, empty=words.say("empty.nothing_started"))
-    rows = tuple(_row(attempt, server) for server in attempt.servers)
+    rows = tuple(_row(attempt, server, situation) for server in attempt.servers)
     return View(
         heading=_heading(
             session or attempt.session_id, agent or attempt.agent_id, execution, number
@@ -170,9 +189,9 @@ def _notes(attempt: Attempt) -> tuple[Message, ...]:
     return tuple(notes)
 
 
-def _row(attempt: Attempt, server: ServerAttachment) -> Row:
+def _row(attempt: Attempt, server: ServerAttachment, situation: Situation | None) -> Row:
     label = words.say(_label_key(server))
-    return Row(
+    row = Row(
         name=server.name,
         status=server.status,
         label=label,
@@ -184,7 +203,46 @@ def _row(attempt: Attempt, server: ServerAttachment) -> Row:
         advice=_advice(server),
         hints=tuple(map(_explained, _hints(server))),
         checklist=tuple(_checklist(attempt, server)),
+        tested=_tested(server),
     )
+    if situation is None:
+        return row
+    advised = steps.next_steps(server, _topics(row), situation)
+    return row.model_copy(update={"steps": advised})
+
+
+def _topics(row: Row) -> frozenset[str]:
+    """Return what a row tells of itself to those who look for the next step."""
+    topics = {row.label.key, *(detail.key for detail in row.details)}
+    topics.add("own" if row.name == BUILT_IN else "direct")
+    if row.status not in _REASON_SHOWN:
+        topics.add(f"next.{_unseen(row)}")
+    return frozenset(topics)
+
+
+def _unseen(row: Row) -> str:
+    """Return what the agent would do next, behind the last that it was seen to do."""
+    unseen = ""
+    for check in reversed([check for check in row.checklist if check.kind in _CONNECTING]):
+        if check.state == "proven":
+            break
+        unseen = check.kind
+    return unseen
+
+
+def _open(row: Row) -> list[Check]:
+    return [check for check in row.checklist if check.state == "open"]
+
+
+def _tested(server: ServerAttachment) -> Message | None:
+    """Return what the last test of the server said; it never moves a status (DI-1)."""
+    if (test := server.endpoint_test) is None:
+        return None
+    if test.outcome == "ok":
+        tools = words.count("detail.tools", test.tool_count).text
+        return words.say("explain.test_reached", at=test.at, tools=tools, ms=test.duration_ms)
+    summary = test.summary or reasons.meaning(test.reason_code)
+    return words.say("explain.test_failed", at=test.at, summary=summary)
 
 
 def _label_key(server: ServerAttachment) -> str:
@@ -314,27 +372,33 @@ def _settle(kind: str, server: ServerAttachment) -> Message:
 
 def _explain(row: Row) -> list[Message]:
     proven = ", ".join(c.label.text for c in row.checklist if c.state == "proven")
-    missing = [check for check in row.checklist if check.state == "open"]
+    missing = _open(row)
     lines = [words.say("explain.status", name=row.name, label=row.label.text)]
     if row.summary:
         lines.append(row.summary)
     nothing = words.say("explain.nothing_proven")
     lines.append(words.say("explain.proven", facts=proven) if proven else nothing)
     lines += row.hints
+    after = [*((row.tested,) if row.tested else ()), *_next(row)]
     if row.status in _REASON_SHOWN:
-        advice = row.advice
-        return [*lines, words.say("explain.advice", settle=advice.text)] if advice else lines
+        if row.advice:
+            lines.append(words.say("explain.advice", settle=row.advice.text))
+        return [*lines, *after]
     details = {detail.key for detail in row.details}
     if missing:
         facts = ", ".join(check.label.text for check in missing)
         lines.append(words.say("explain.open", facts=facts))
     if "detail.ended" in details:
-        return [*lines, words.say("explain.ended")]
+        return [*lines, words.say("explain.ended"), *after]
     if "detail.stale" in details:
         lines.append(words.say("explain.stale"))
     if missing and missing[0].settle:
         lines.append(words.say("explain.settle", settle=missing[0].settle.text))
-    return lines
+    return [*lines, *after]
+
+
+def _next(row: Row) -> list[Message]:
+    return [words.say("explain.next", step=step.text) for step in row.steps]
 
 
 def _explained(hint: RowNote) -> Message:

@@ -19,6 +19,7 @@ from kandev_nb.attachment import (
 from kandev_nb.attachment.columns import AttemptEvidence, events_of, evidence_of_wire
 from kandev_nb.attachment.model import Time, rfc3339
 from kandev_nb.attachment.reasons import ReasonCode
+from kandev_nb.attachment.steps import Situation
 from kandev_nb.errors import StoreError
 from kandev_nb.shown import ShowsReports, ShowsStored, Whose
 from kandev_nb.store.watching import Followed
@@ -134,7 +135,8 @@ class StoredSession(ShowsStored, SessionRecord):
     def view(self) -> View:
         """What a person is shown of the report."""
         named = f'task "{self.task_title}" · session "{self.name}"'
-        view = display(self.report, session=named, agent=self.agent_id)
+        advice = None if self.is_live_elsewhere else Situation()
+        view = display(self.report, session=named, agent=self.agent_id, situation=advice)
         return view.model_copy(update={"notes": (*view.notes, words.say(self._note))})
 
     def evidence(self) -> Iterable[AttemptEvidence]:
