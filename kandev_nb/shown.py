@@ -1,10 +1,17 @@
 """What every session shows of its report, whether it is live here or was stored."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
-from kandev_nb.attachment import History, ReasonCode, ServerAttachment, View
+from kandev_nb.attachment import (
+    History,
+    ReasonCode,
+    ServerAttachment,
+    View,
+    display,
+    sanitize_summary,
+)
 from kandev_nb.attachment.columns import AttemptEvidence, evidence_of
 from kandev_nb.attachment.display import MIME_TYPE, mime_bundle
 from kandev_nb.attachment.words import visible
@@ -12,6 +19,8 @@ from kandev_nb.errors import ConfigError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from kandev_nb.diagnose.diagnostics import Diagnostics
 
 
 class Whose(NamedTuple):
@@ -21,6 +30,21 @@ class Whose(NamedTuple):
     session: str
     task: str
     agent: str
+
+
+class Background(NamedTuple):
+    """What diagnostics say of a session beside its report; empty where it is not known.
+
+    ``redact`` takes out of others' words what the session knows as secret, and what looks like it.
+    """
+
+    redact: Callable[[str], str]
+    state: str = ""
+    agent_title: str = ""
+    agent_name: str = ""
+    agent_version: str = ""
+    notes: tuple[str, ...] = ()
+    is_stored: bool = False
 
 
 class ShowsReport(ABC):
@@ -41,6 +65,11 @@ class ShowsReport(ABC):
     def whose(self) -> "Whose":
         """What tells the session from others, as frames of many sessions say it."""
 
+    @property
+    @abstractmethod
+    def background(self) -> "Background":
+        """What diagnostics say of the session beside its report."""
+
     def evidence(self) -> Iterable[AttemptEvidence]:
         """Return the evidence of each kept attempt as columns, the oldest first."""
         return evidence_of(self.report)
@@ -54,6 +83,15 @@ class ShowsReport(ABC):
         self._row(name)
         row = self.view.row(name)
         return row.explanation if row else ""
+
+    def diagnostics(self) -> "Diagnostics":
+        """Return what a bug report needs of the session, as text or JSON that is safe to paste.
+
+        It has no word of the agent's output; the last lines say what else is left out.
+        """
+        from kandev_nb.diagnose.diagnostics import gather
+
+        return gather(self.report, self.whose, self.background)
 
     def servers(self) -> "pd.DataFrame":
         """Return the current attempt's servers, one a row (:func:`kandev_nb.frames.servers`)."""
@@ -87,6 +125,22 @@ class ShowsReport(ABC):
 
 class ShowsStored(ShowsReport):
     """A session that is not live here; a cell shows its servers as a saved notebook does."""
+
+    state: str = ""
+    agent_title: str = ""
+
+    @property
+    def background(self) -> Background:
+        """What diagnostics say of the session beside its report."""
+        of_report = display(self.report).notes
+        notes = tuple(note.text for note in self.view.notes if note not in of_report)
+        return Background(
+            sanitize_summary,
+            self.state,
+            self.agent_title,
+            notes=notes,
+            is_stored=True,
+        )
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         view = self.view

@@ -13,9 +13,11 @@ from typing import Any, Final
 
 import psutil
 import pytest
+from click.testing import CliRunner
 
 from kandev_nb import AgentError, AttachmentFailed, Controller, Session, plan
 from kandev_nb.attachment.display import mime_bundle
+from kandev_nb.reporting import report
 from tests.processes import eventually
 
 FIELDS: Final = (
@@ -139,17 +141,28 @@ def look_at(session: Session) -> Iterator[str]:
     """Everything that a session shows."""
     from kandev_nb.widgets import StatusWidget
 
-    report = session.report
+    shown = session.report
     widget = StatusWidget(session._core)
-    yield json.dumps(report.to_wire())
-    yield json.dumps(mime_bundle(report))
+    yield json.dumps(shown.to_wire())
+    yield json.dumps(mime_bundle(shown))
     yield json.dumps(widget.get_state()["rows"])
-    yield from (repr(report), repr(session), repr(session.task), str(session.view))
+    yield from (repr(shown), repr(session), repr(session.task), str(session.view))
     yield from (session.explain(row.name) for row in session.view.rows)
+    copied = session.diagnostics()
+    yield from (copied.text, copied.markdown, json.dumps(copied.to_json()))
     yield from (session.servers().to_string(), session.timeline().to_string())
     yield repr(session.recent_output())
     yield repr(session._core.launch.servers)
     widget.close()
+
+
+def reported(session_id: str) -> Iterator[str]:
+    """Everything that the command line prints of a session, once its kernel is done with it."""
+    for form in ("text", "json", "markdown"):
+        printed = CliRunner().invoke(report, [session_id, "--format", form])
+        assert session_id in printed.output
+        assert printed.exit_code == 0
+        yield printed.output
 
 
 def cell(source: str) -> dict[str, Any]:
@@ -190,8 +203,30 @@ def test_no_planted_secret_is_ever_shown(told: list[str], capabilities: str) -> 
         told += [str(late.value), *look_at(session), repr(kandev)]
         assert eventually(lambda: "pl4nt3d" in session.recent_output().text), "nothing was said"
     told += look_at(session)
+    told += reported(session.session_id)
 
     assert leaks("\n".join(told)) <= set()
+
+
+@pytest.mark.req("AC.5", "AC.6", "DI-2", "SA-1", "SA-3")
+def test_diagnostics_that_are_copied_after_tests_and_output_hold_no_secret(
+    told: list[str],
+) -> None:
+    args = ["--scenario", "reports-failed"]
+    with Controller() as kandev:
+        task = kandev.task(f"for {PLANTED['header']}")
+        session = task.start("scripted", args=args, servers=SERVERS, policy=POLICY, env=ENV)
+        session.prompt(f"say {EVERYTHING}\nstderr {EVERYTHING}")
+        for server in ("kandev", "local", "remote", "moved"):
+            session.test_endpoint(server, consent=True, timeout=5)
+        assert eventually(lambda: "pl4nt3d" in session.recent_output().text), "nothing was said"
+        copied = session.diagnostics()
+
+    tests = [row.endpoint_test for row in copied.attempts[0].servers if row.endpoint_test]
+    assert [test.outcome for test in tests] == ["ok", "failed", "failed", "failed"]
+    told += [copied.text, copied.markdown, json.dumps(copied.to_json()), repr(copied)]
+    assert "remote" in copied.text
+    assert not leaks("\n".join(told))
 
 
 @pytest.mark.req("SA-1", "EV-3")
@@ -258,6 +293,7 @@ def test_a_saved_notebook_holds_no_secret(tmp_path: Path, monkeypatch: pytest.Mo
         "session.prompt('stderr ' + str(given)); session.servers()",
         "session.prompt('fail ' + str(given))",
         "session.report",
+        "session.diagnostics()",
         "kandev.close()",
     ]
     notebook = tmp_path / "secrets.ipynb"

@@ -18,7 +18,10 @@ class RecentOutput:
     to the words; they may hold secrets and must not be stored.
     """
 
-    def __init__(self, on_line: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, on_line: Callable[[str], None] | None = None, place: str = "its standard error"
+    ) -> None:
+        self._place = place
         self._tail = b""
         self._bytes_written = 0
         self._on_line = on_line
@@ -43,7 +46,14 @@ class RecentOutput:
         decoded = self._tail.decode("utf-8", "replace").replace("\ufffd", "?")
         return "".join(decoded.splitlines(keepends=True)[-OUTPUT_LINES:])
 
+    @property
+    def why_none(self) -> str:
+        """Why there is no text; empty when there is some."""
+        return "" if self._tail else f"The agent has written nothing to {self._place}."
+
     def __repr__(self) -> str:
+        if self.why_none:
+            return f"<RecentOutput: {self.why_none}>"
         lines = len(self.text.splitlines())
         return (
             f"<RecentOutput: {lines} of at most {OUTPUT_LINES} lines kept, "
