@@ -29,8 +29,13 @@ if TYPE_CHECKING:
     from kandev_nb.agents.turn import PromptResult
     from kandev_nb.attachment import History
     from kandev_nb.controller import Controller, Session, Sessions, Task
+    from kandev_nb.diagnose.diagnostics import Diagnostics
+    from kandev_nb.diagnose.endpoint import EndpointTest
     from kandev_nb.endpoint.tools import ToolError
     from kandev_nb.planned import Plan, plan
+    from kandev_nb.probing.asking import probe
+    from kandev_nb.probing.frame import probe_frame
+    from kandev_nb.probing.summary import ProbeResult
     from kandev_nb.servers import Policy, Profile, read_policy, read_profile
     from kandev_nb.store import Store, StoredSession
     from kandev_nb.store.kandev import KandevReports, KandevSession, read_kandev
@@ -40,7 +45,9 @@ __all__ = [
     "AttachmentFailed",
     "ConfigError",
     "Controller",
+    "Diagnostics",
     "EndpointError",
+    "EndpointTest",
     "History",
     "KandevError",
     "KandevReports",
@@ -48,6 +55,7 @@ __all__ = [
     "PermissionRequest",
     "Plan",
     "Policy",
+    "ProbeResult",
     "Profile",
     "PromptResult",
     "Session",
@@ -61,6 +69,8 @@ __all__ = [
     "WaitTimeout",
     "__version__",
     "plan",
+    "probe",
+    "probe_frame",
     "read_kandev",
     "read_policy",
     "read_profile",
@@ -68,12 +78,15 @@ __all__ = [
 
 _ROOMS = {
     "Controller": "kandev_nb.controller",
+    "Diagnostics": "kandev_nb.diagnose.diagnostics",
+    "EndpointTest": "kandev_nb.diagnose.endpoint",
     "History": "kandev_nb.attachment",
     "KandevReports": "kandev_nb.store.kandev",
     "KandevSession": "kandev_nb.store.kandev",
     "PermissionRequest": "kandev_nb.agents.permission",
     "Plan": "kandev_nb.planned",
     "Policy": "kandev_nb.servers",
+    "ProbeResult": "kandev_nb.probing.summary",
     "Profile": "kandev_nb.servers",
     "PromptResult": "kandev_nb.agents.turn",
     "Session": "kandev_nb.controller",
@@ -84,6 +97,8 @@ _ROOMS = {
     "ToolError": "kandev_nb.endpoint.tools",
     "__version__": "kandev_nb._version",
     "plan": "kandev_nb.planned",
+    "probe": "kandev_nb.probing.asking",
+    "probe_frame": "kandev_nb.probing.frame",
     "read_kandev": "kandev_nb.store.kandev",
     "read_policy": "kandev_nb.servers",
     "read_profile": "kandev_nb.servers",

@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from kandev_nb._version import __version__
+from kandev_nb.probing.commands import matrix, probe
+from kandev_nb.reporting import report
 
 if TYPE_CHECKING:
     from kandev_nb.agents.listing import Listed
@@ -31,6 +33,11 @@ _ASSUMED: Final = (
 @click.version_option(__version__)
 def main() -> None:
     """See what each agent session really did with its MCP servers."""
+
+
+main.add_command(probe)
+main.add_command(matrix)
+main.add_command(report)
 
 
 @main.command()

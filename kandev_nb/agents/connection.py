@@ -30,7 +30,7 @@ from kandev_nb.agents.output import RecentOutput
 from kandev_nb.agents.permission import PermissionCounts
 from kandev_nb.agents.process import AgentProcess
 from kandev_nb.agents.requests import METHOD_NOT_FOUND, Client
-from kandev_nb.agents.transport import AgentTransport, Oddities, announcing
+from kandev_nb.agents.transport import AgentTransport, Oddities, Tap, announcing
 from kandev_nb.agents.turn import Listener, PromptResult, Turn
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.attachment.sanitize import KnownSecrets
@@ -64,7 +64,12 @@ class AgentConnection:
     """A running agent. Made by :meth:`open`; its methods belong to one event loop."""
 
     def __init__(
-        self, process: AgentProcess, events: AgentEvents, secrets: KnownSecrets, client: Client
+        self,
+        process: AgentProcess,
+        events: AgentEvents,
+        secrets: KnownSecrets,
+        client: Client,
+        tap: Tap | None = None,
     ) -> None:
         self._process = process
         self._events = events
@@ -74,7 +79,7 @@ class AgentConnection:
         self._cancelled: dict[str, asyncio.Future[object]] = {}
         self._cancels: set[asyncio.Task[None]] = set()
         self._advertised = Advertised.read(None)
-        self._transport = AgentTransport(process, self._notified)
+        self._transport = AgentTransport(process, self._notified, tap)
         self._acp = Connection(self._requested, self._transport)
         self._end = asyncio.create_task(self._await_end(), name="kandev-nb agent end")
         self._closing: asyncio.Task[None] | None = None
@@ -91,12 +96,14 @@ class AgentConnection:
         recent_output: RecentOutput | None = None,
         handshake_timeout: float = HANDSHAKE_TIMEOUT,
         client: Client | None = None,
+        tap: Tap | None = None,
     ) -> Self:
         """Start an agent and shake hands with it; ``handshake_timeout`` is in seconds.
 
         ``secrets`` are kept out of errors, beside the values of ``env`` and those that servers are
         given. ``recent_output`` is filled with what it writes to its standard error. ``client``
         is what the agent may ask of us; without one it is offered nothing and permitted nothing.
+        ``tap`` is shown every frame.
 
         Raises:
             ConfigError: ``cwd`` is not a directory.
@@ -106,7 +113,8 @@ class AgentConnection:
         """
         process = await AgentProcess.start(command, env=env, cwd=cwd, recent_output=recent_output)
         client = client or Client()
-        connection = cls(process, events, KnownSecrets((*secrets, *(env or {}).values())), client)
+        known = KnownSecrets((*secrets, *(env or {}).values()))
+        connection = cls(process, events, known, client, tap)
         connection._end.add_done_callback(lambda _: client.end())
         try:
             async with asyncio.timeout(handshake_timeout):

@@ -6,16 +6,46 @@ they do not know, and it logs, with the content, what they do not accept. They l
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from kandev_nb.agents import frames
 from kandev_nb.agents.process import LINE_BYTES, AgentProcess, LineTooLongError
 
+_log = logging.getLogger(__name__)
+
 _on_sent: ContextVar[Callable[[], None] | None] = ContextVar("kandev_nb_on_sent", default=None)
+
+Direction = Literal["sent", "received", "stderr"]
+
+
+class Tap(Protocol):
+    """Who is shown what goes to an agent and comes from it, as it is. Only a probe has one.
+
+    The methods are called on the event loop and return at once.
+    """
+
+    def frame(self, direction: Direction, line: bytes, /) -> None:
+        """A line that was written to the agent, or that it wrote, also what is no frame."""
+
+    def conceal(self, secret: str, /) -> None:
+        """A secret of our own that will be in the frames, before it is."""
+
+    def exited(self, returncode: int | None, /) -> None:
+        """The agent's process is gone; ``returncode`` as in ``AgentEvents.exited``."""
+
+
+def show(tap: Tap | None, direction: Direction, line: bytes) -> None:
+    """Show a line to the tap, if there is one; what it raises stays there (SE-5)."""
+    if tap is not None:
+        try:
+            tap.frame(direction, line)
+        except Exception as error:  # noqa: BLE001 - the agent goes on, whoever listens
+            _log.warning("a frame could not be shown (%s)", type(error).__name__)
 
 
 @contextmanager
@@ -53,10 +83,14 @@ class AgentTransport:
     """
 
     def __init__(
-        self, process: AgentProcess, on_notification: Callable[[str, dict[str, Any]], None]
+        self,
+        process: AgentProcess,
+        on_notification: Callable[[str, dict[str, Any]], None],
+        tap: Tap | None = None,
     ) -> None:
         self._process = process
         self._on_notification = on_notification
+        self._tap = tap
         self.oddities = Oddities()
         self.ended = asyncio.Event()
         self.cause = ""
@@ -66,19 +100,22 @@ class AgentTransport:
 
     async def send(self, message: frames.Frame) -> None:
         """Write one frame; a request that cannot be written raises ``ConnectionError``."""
+        line = frames.encode(message)
         try:
-            await self._process.write(frames.encode(message))
+            await self._process.write(line)
         except ConnectionError:
             # Nobody waits for the fate of an answer, and the library would log it.
             if "method" in message:
                 raise
         else:
+            show(self._tap, "sent", line)
             if on_sent := _on_sent.get():
                 on_sent()
 
     async def receive(self) -> frames.Frame | None:
         """Return the next request or answer of the agent, or None when there will be no more."""
         while (line := await self._next_line()) is not None:
+            show(self._tap, "received", line)
             frame = frames.decode(line)
             if frame is not None and not frames.is_notification(frame):
                 return frame

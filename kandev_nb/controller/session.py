@@ -1,7 +1,7 @@
 """One session, as a notebook works with it."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from kandev_nb import runtime
 from kandev_nb.agents.opened import Way
@@ -24,12 +24,16 @@ from kandev_nb.session.launch import (
 )
 from kandev_nb.session.offering import OffersTools
 from kandev_nb.session.waiting import wait_for
-from kandev_nb.shown import ShowsReport, Whose
+from kandev_nb.shown import Background, ShowsReport, Whose
 
 if TYPE_CHECKING:
     from kandev_nb.controller.task import Task
+    from kandev_nb.diagnose.endpoint import EndpointTest
 
 Unsubscribe = Callable[[], None]
+
+TEST_TIMEOUT: Final = 10.0
+"""Seconds for all phases of an endpoint test."""
 
 
 class Session(OffersTools, ShowsReport):
@@ -73,6 +77,13 @@ class Session(OffersTools, ShowsReport):
     def whose(self) -> Whose:
         """What tells the session from others, as frames of many sessions say it."""
         return Whose(self.session_id, self.name, self.task.title, self._core.launch.agent.id)
+
+    @property
+    def background(self) -> Background:
+        """What diagnostics say of the session beside its report."""
+        agent, redact = self._core.agent, self._core.ledger.redact
+        name, version = (agent.agent_name, agent.agent_version) if agent else ("", "")
+        return Background(redact, self.state, self._core.launch.agent.title, name, version)
 
     def wait_for(
         self, name: str, status: str = "active", *, timeout: float | None = WAIT_TIMEOUT
@@ -283,6 +294,32 @@ class Session(OffersTools, ShowsReport):
         """
         return self._core.recent_output
 
+    def test_endpoint(
+        self, name: str, *, timeout: float = TEST_TIMEOUT, consent: bool = False
+    ) -> "EndpointTest":
+        """Reach server ``name`` as the agent would, and list its tools, beside the agent.
+
+        The server of the session's own configuration is started or contacted, from the kernel, in
+        the agent's folder and environment, and everything is closed again. It is no evidence: what
+        the agent did with the server stays as it is. The outcome is kept on the server's row.
+
+        Args:
+            name: a server of the session, ``kandev`` included.
+            timeout: seconds for all phases together.
+            consent: agree that the command of a stdio server is started; asked once per command.
+
+        Raises:
+            ConfigError: no such server, one that a decision left out, or ``consent_needed``;
+                nothing was contacted.
+            Unsupported: the session is over (``not_live``).
+        """
+        wanted, bound = text(name, "The server's name"), _bound(timeout)
+        return runtime.call(
+            lambda: self._core.test_endpoint(wanted, bound, consent=consent),
+            timeout=None,
+            what="test_endpoint",
+        )
+
     def close(self, *, timeout: float | None = CLOSE_TIMEOUT) -> None:
         """End the agent. The report stays readable; rows keep their status."""
         runtime.call(self._core.close, timeout=seconds(timeout), what="close")
@@ -387,6 +424,15 @@ class AsyncSession:
         """Give the terminal another size, as :meth:`Session.resize` does."""
         await runtime.call_async(lambda: self._core.resize(rows, cols))
 
+    async def test_endpoint(
+        self, name: str, *, timeout: float = TEST_TIMEOUT, consent: bool = False
+    ) -> "EndpointTest":
+        """Reach a server and list its tools, as :meth:`Session.test_endpoint` does."""
+        wanted, bound = text(name, "The server's name"), _bound(timeout)
+        return await runtime.call_async(
+            lambda: self._core.test_endpoint(wanted, bound, consent=consent)
+        )
+
     async def close(self) -> None:
         """End the agent, as :meth:`Session.close` does."""
         await runtime.call_async(self._core.close)
@@ -395,6 +441,13 @@ class AsyncSession:
 def _keys(keys: str | bytes) -> bytes:
     """Return what is typed as bytes; the error names it."""
     return keys if isinstance(keys, bytes) else text(keys, "What to type").encode()
+
+
+def _bound(timeout: float) -> float:
+    """Return the seconds of a test, which has an end; the error names it."""
+    if (bound := seconds(timeout)) is None:
+        raise wrong("timeout= is no bound for a test. Give a number of seconds.")
+    return bound
 
 
 def acp_id(given: str | None) -> str:

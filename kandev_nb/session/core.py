@@ -6,9 +6,9 @@ attempts inside them; it ends when it is closed or when the agent does.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 from weakref import WeakSet
 
 from anyio import CancelScope
@@ -20,10 +20,12 @@ from kandev_nb.agents.faults import exit_words
 from kandev_nb.agents.opened import Choice, Way
 from kandev_nb.agents.output import RecentOutput
 from kandev_nb.agents.terminal import Terminal
+from kandev_nb.agents.transport import show
 from kandev_nb.agents.turn import Listener, PromptResult
 from kandev_nb.attachment import Attempt, History, Provenance, ReasonCode
 from kandev_nb.attachment.display import View, display
 from kandev_nb.attachment.model import utc_now
+from kandev_nb.attachment.steps import Situation
 from kandev_nb.endpoint import EndpointServer, ToolRegistry, ToolSet, built_in_tools
 from kandev_nb.errors import AgentError, KandevError
 from kandev_nb.ledger import Ledger, Subscriber
@@ -36,11 +38,21 @@ from kandev_nb.session.passthrough import TerminalExecution, no_conversation, no
 from kandev_nb.session.task import SessionDesk, TaskCore
 from kandev_nb.store.records import SessionRecord
 
+if TYPE_CHECKING:
+    from kandev_nb.diagnose.endpoint import EndpointTest
+
 State = Literal["starting", "running", "failed", "ended", "closed"]
 _OVER: Final[dict[State, str]] = {
     "failed": "could not be started",
     "ended": "has ended with its agent",
     "closed": "is closed",
+}
+_ADVISED_AS: Final[dict[State, Literal["live", "ended", "failed", "over"]]] = {
+    "starting": "live",
+    "running": "live",
+    "failed": "failed",
+    "ended": "ended",
+    "closed": "over",
 }
 _KINDS: Final[dict[Way, tuple[str, str]]] = {
     "new": ("reset", ""),
@@ -65,8 +77,9 @@ class SessionCore:
         self.started_at = utc_now()
         self.state: State = "starting"
         # Nobody listens to an agent of which no wording is known, nor to what a CLI paints.
-        listens = launch.agent.failure_lines and not launch.passthrough
-        self.recent_output = RecentOutput(self._said if listens else None)
+        listens = (launch.agent.failure_lines and not launch.passthrough) or launch.probed
+        place = "its terminal" if launch.passthrough else "its standard error"
+        self.recent_output = RecentOutput(self._said if listens else None, place)
         self._starting = CancelScope()
         self._over = asyncio.Event()
         self._ending: asyncio.Future[None] | None = None
@@ -75,12 +88,17 @@ class SessionCore:
         self.ledger.protect(launch.secrets)
         self.ledger.watch(self._keep)
         self.tools = ToolRegistry()
-        self._tool_set = ToolSet(built_in_tools(SessionDesk(self)), task.tools, self.tools)
+        self._tool_set = (
+            launch.probed.tools
+            if launch.probed
+            else ToolSet(built_in_tools(SessionDesk(self)), task.tools, self.tools)
+        )
         self._endpoints = endpoints
         self._execution: Execution | None = None
         self._recorder: AttemptRecorder | None = None
         self._changes = asyncio.Lock()
         self._is_prompting = False
+        self._consents: set[Hashable] = set()
         self._executions = self._attempts = 0
 
     @property
@@ -183,6 +201,18 @@ class SessionCore:
             await self._end("closed", "closed")
         await self._over.wait()
 
+    async def test_endpoint(self, name: str, timeout: float, *, consent: bool) -> "EndpointTest":
+        """Reach a server of the configuration and list its tools; no status moves (DI-1)."""
+        from kandev_nb.diagnose.endpoint import Subject, not_live, test_endpoint
+
+        if not self.is_open or self._recorder is None:
+            raise not_live(self.name)
+        attempt_id = self._recorder.attempt_id
+        subject = Subject(self.launch, self.ledger, self._endpoints, self._tool_set, self._consents)
+        tested = await test_endpoint(subject, name, timeout, consent=consent)
+        self.ledger.tested(attempt_id, name, tested.stored)
+        return tested
+
     def view(self, history: History) -> View:
         """Return what a person is shown of that report of this session."""
         name = f'session "{self.name}"'
@@ -192,11 +222,18 @@ class SessionCore:
             agent=self.launch.agent.id,
             execution=self._executions,
             number=self._attempts,
+            situation=self._situation,
         )
 
     def rows(self) -> dict[str, Any]:
         """Return what the page shows of the session, as plain JSON values."""
         return self.view(self.ledger.history).to_rows()
+
+    @property
+    def _situation(self) -> Situation:
+        agent, is_passthrough = self.launch.agent, bool(self.launch.passthrough)
+        known = agent.id if self.launch.is_registered or is_passthrough else ""
+        return Situation(known, _ADVISED_AS[self.state], is_passthrough, agent.notes)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call ``subscriber`` with each new report, on a thread of its own."""
@@ -214,6 +251,8 @@ class SessionCore:
 
     def exited(self, returncode: int | None) -> None:
         """Called by the connection when the agent process is gone."""
+        if self.launch.probed:
+            self.launch.probed.tap.exited(returncode)
         if self.state != "running" or self._recorder is None or self._execution is None:
             return
         self.state = "ended"
@@ -249,6 +288,8 @@ class SessionCore:
 
     def _said(self, line: str) -> None:
         """Called for each line that the agent writes to its standard error."""
+        if self.launch.probed:
+            show(self.launch.probed.tap, "stderr", line.encode())
         if (recorder := self._recorder) is None:
             return
         if refusal := from_line(line, self.launch.agent.failure_lines, recorder.delivered):
@@ -293,7 +334,8 @@ class SessionCore:
     ) -> None:
         """Deliver the servers of a new attempt, in a session of the agent's that is opened."""
         own = await execution.serve(recorder.attempt_id)
-        recorder.configured(own[0], "kandev")
+        for decision in own[:1]:
+            recorder.configured(decision, "kandev")
         for decision in self.launch.servers:
             recorder.configured(decision, "profile")
             if not decision.delivers:

@@ -115,6 +115,8 @@ class Execution(ABC):
         endpoint = await self._server.open(attempt_id, self._tools, ledger)
         self._endpoints.append(endpoint)
         ledger.protect((endpoint.secret,))
+        if self.launch.probed:
+            self.launch.probed.tap.conceal(endpoint.secret)
         return endpoint
 
 
@@ -124,7 +126,7 @@ class AgentExecution(Execution):
     async def serve(self, attempt_id: str) -> tuple[Decision, ...]:
         """Open the endpoint of an attempt; return the built-in server over each transport."""
         endpoint = await self._new_endpoint(attempt_id)
-        return built_in(
+        own = built_in(
             self._server.url(endpoint),
             self._server.sse_url(endpoint),
             bridge.command(),
@@ -133,6 +135,9 @@ class AgentExecution(Execution):
                 bridge.SECRET_VARIABLE: endpoint.secret,
             },
         )
+        if (probed := self.launch.probed) is None or not probed.over:
+            return own
+        return tuple(decision for decision in own if decision.wire_transport == probed.over)
 
     async def open(
         self,
@@ -155,7 +160,7 @@ class AgentExecution(Execution):
             self.left.discard(acp_session_id)
         transports = Transports(self.agent.mcp_capabilities.offered, self.launch.agent.takes)
         servers = [decision for decision in self.launch.servers if decision.delivers]
-        decisions = (deliver_built_in(own, transports), *deliver(servers, transports))
+        decisions = (*self._own(own, transports), *deliver(servers, transports))
         for decision in decisions:
             if not decision.delivers:
                 recorder.left_out(decision)
@@ -170,6 +175,12 @@ class AgentExecution(Execution):
         recorder.accepted(self.opened.session_id)
         if before is not None and before.session_id != self.opened.session_id and way != "fork":
             await self._leave(before)
+
+    def _own(self, own: tuple[Decision, ...], transports: Transports) -> tuple[Decision, ...]:
+        """Return the built-in server as it is delivered; a probe may want it another way."""
+        if self.launch.probed and self.launch.probed.over:
+            return own
+        return (deliver_built_in(own, transports),)
 
     async def _started(self) -> AgentConnection:
         """Start the agent and shake hands with it."""
@@ -186,6 +197,7 @@ class AgentExecution(Execution):
             recent_output=owner.recent_output,
             secrets=launch.secrets,
             client=client,
+            tap=launch.probed.tap if launch.probed else None,
         )
 
     async def _end_process(self) -> None:

@@ -10,7 +10,7 @@ import shlex
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -30,6 +30,10 @@ from kandev_nb.servers import (
 )
 from kandev_nb.servers.passthrough import Strategy, strategies, strategy
 from kandev_nb.servers.secrets import in_arguments, in_values
+
+if TYPE_CHECKING:
+    from kandev_nb.agents.transport import Tap
+    from kandev_nb.endpoint import ToolSet
 
 _log = logging.getLogger("kandev_nb.servers")
 
@@ -73,6 +77,18 @@ class Passthrough(NamedTuple):
     strict: bool = False
 
 
+class Probed(NamedTuple):
+    """What is different in the session of a probe."""
+
+    tap: "Tap"
+    tools: "ToolSet"
+    """What the Kandev endpoint serves, instead of the built-in tools and the user's."""
+
+    over: Literal["", "http", "sse", "stdio", "nothing"] = ""
+    """The one transport over which the endpoint is delivered, whatever the agent advertises, or
+    that it is not delivered; empty for the first that the agent takes, as in every session."""
+
+
 class Launch(NamedTuple):
     """What an execution of a session is started from."""
 
@@ -92,6 +108,8 @@ class Launch(NamedTuple):
 
     passthrough: Cli | None = None
     """The agent's own CLI, for a passthrough session."""
+
+    probed: Probed | None = None
 
     @property
     def command(self) -> tuple[str, ...]:

@@ -7,15 +7,21 @@ import pandas as pd
 
 from kandev_nb import (
     Controller,
+    Diagnostics,
+    EndpointTest,
     History,
     PermissionRequest,
     Plan,
     Policy,
+    ProbeResult,
     Profile,
     PromptResult,
     Session,
+    StoredSession,
     Task,
     plan,
+    probe,
+    probe_frame,
     read_policy,
     read_profile,
 )
@@ -82,3 +88,12 @@ async def awaited(task: Task) -> None:
     assert_type(await session.aio.wait_for("x"), ServerAttachment)
     assert_type(await session.aio.prompt("say hello"), PromptResult)
     await session.aio.close()
+
+
+async def looked_into(session: Session, stored: StoredSession) -> None:
+    assert_type(session.test_endpoint("x", timeout=5, consent=True), EndpointTest)
+    assert_type(await session.aio.test_endpoint("x"), EndpointTest)
+    assert_type(session.diagnostics(), Diagnostics)
+    assert_type(stored.diagnostics(), Diagnostics)
+    assert_type(probe("scripted", transport="http", prompt="say hello"), ProbeResult)
+    assert_type(probe_frame("probe.jsonl"), pd.DataFrame)
