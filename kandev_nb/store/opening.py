@@ -18,6 +18,9 @@ from kandev_nb.store.place import Place
 BUSY_SECONDS: Final = 5.0
 """How long another writer is waited for."""
 
+OPENING_SECONDS: Final = 50
+"""How long another process is waited for that makes a database or brings it up."""
+
 WRITES: Final = "kandev_nb_writes"
 """The execution option of a connection that is going to write."""
 
@@ -70,7 +73,7 @@ def _alone(folder: Path) -> Iterator[None]:
     """Let one process at a time make a file in the folder and switch it to its log."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        deadline = time.monotonic() + BUSY_SECONDS
+        deadline = time.monotonic() + OPENING_SECONDS
         while not _locked(handle):
             if time.monotonic() > deadline:
                 raise TimeoutError(None, "another process is opening it and does not end")
@@ -136,6 +139,8 @@ def _migrated(engine: Engine, place: Place) -> Engine:
 def _migrate(engine: Engine, place: Place) -> None:
     with engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
         if place.path is None:
+            # Another kernel may be bringing a large database up.
+            connection.execute(text(f"SET LOCAL lock_timeout = '{OPENING_SECONDS}s'"))
             connection.execute(text("SELECT pg_advisory_xact_lock(:k)"), {"k": _MIGRATION_LOCK})
         version = _version(connection)
         if version == HEAD:
