@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, overload
 
 from kandev_nb.attachment import (
     History,
@@ -141,6 +141,19 @@ class ShowsStored(ShowsReport):
             notes=notes,
             is_stored=True,
         )
+
+    def test_endpoint(self, name: str, **_: Any) -> NoReturn:
+        """Refuse: no configuration is stored to reach server ``name`` by (DI-1).
+
+        Raises:
+            ConfigError: there is no such server.
+            Unsupported: always, otherwise (``not_live``).
+        """
+        from kandev_nb.diagnose.endpoint import not_live
+
+        self._row(name)
+        whose = self.whose
+        raise not_live(whose.session or whose.session_id)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         view = self.view

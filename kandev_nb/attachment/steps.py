@@ -118,9 +118,9 @@ STEPS: Final = (
     _step("probe", _PROBE, "own", "next.tools_list_observed", need="probe"),
     # Servers of others: the agent connects to them directly.
     _step(
-        "test_command", f"{_TEST[:-1]}, consent=True)", "direct", "unproven", "stdio", need="live"
+        "test_command", f"{_TEST[:-1]}, consent=True)", "direct", "untested", "stdio", need="live"
     ),
-    _step("test", _TEST, "direct", "unproven", "network", need="live"),
+    _step("test", _TEST, "direct", "untested", "network", need="live"),
     _step("fact", "", "direct", "status.delivered", "known"),
     _step(
         "ask",
@@ -129,6 +129,8 @@ STEPS: Final = (
         "status.delivered",
         need="conversation",
     ),
+    _step("output", _OUTPUT, "direct", "status.delivered", need="output"),
+    _step("test_again", _TEST, "direct", "test_failed", need="live"),
     # An explicit error.
     _step("output", _OUTPUT, "status.failed", need="output"),
     _step("try_again", _RESTART, "status.failed", need="live"),
@@ -154,8 +156,10 @@ def _topics(server: ServerAttachment, situation: Situation) -> Iterator[str]:
     yield f"status.{server.status}"
     yield f"reason.{server.reason_code}"
     yield "stdio" if server.transport == "stdio" else "network"
-    if server.status in ("delivered", "failed"):
-        yield "unproven"
+    if server.endpoint_test and server.endpoint_test.outcome != "ok":
+        yield "test_failed"
+    elif server.status in ("delivered", "failed") and not server.endpoint_test:
+        yield "untested"
     if server.status in ("filtered", "unavailable"):
         yield "left_out"
         if server.reason_code in _BY_POLICY:

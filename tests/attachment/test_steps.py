@@ -174,6 +174,19 @@ def test_the_last_test_stands_in_the_explanation_and_in_no_label(
 
 
 @pytest.mark.req("DI-4")
+@pytest.mark.parametrize(("outcome", "last"), [("ok", "output"), ("failed", "test_again")])
+def test_a_server_that_was_tested_is_not_tested_first_of_all_again(outcome: str, last: str) -> None:
+    story = told("delivered", server="x", transport="http")
+    result = EndpointTestResult(outcome=outcome, at="2026-08-01T09:00:00Z")
+    attempt = story.attempt.attachment_attempt_id
+    story.history = note_endpoint_test(story.history, attempt, "x", result)
+
+    said = steps(story, server="x")
+
+    assert (said[0], said[-1], "test" in said) == ("ask", last, False)
+
+
+@pytest.mark.req("DI-4")
 def test_a_live_session_advises_what_a_closed_and_a_stored_one_cannot() -> None:
     with Controller() as kandev:
         task = kandev.task("advice")

@@ -14,7 +14,16 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 from markdown_it import MarkdownIt
 
-from kandev_nb import AgentError, Controller, Diagnostics, Session, Store, Task
+from kandev_nb import (
+    AgentError,
+    ConfigError,
+    Controller,
+    Diagnostics,
+    Session,
+    Store,
+    Task,
+    Unsupported,
+)
 from kandev_nb.attachment import decode_history, sanitize_summary
 from kandev_nb.attachment.model import NOTHING_STARTED
 from kandev_nb.diagnose.diagnostics import gather
@@ -90,6 +99,7 @@ def test_diagnostics_name_the_owners_the_versions_and_what_is_proven_with_times(
     assert any(line.startswith("  ✓ Connected ") and row.connected_at in line for line in own)
     assert any(line.startswith("  ○ Used ") and "not observed" in line for line in own)
     denied = section(made.text, "Server events: Filtered")
+    assert not any("reached" in line for line in denied), "nobody was"
     assert any("reason" in line and "transport_denied" in line for line in denied)
     assert [one.name for one in made.attempts[0].servers] == ["kandev", "github", "events"]
     assert section(made.text, "Evidence")[0].endswith("kandev · configured · decided")
@@ -319,6 +329,21 @@ def test_a_stored_session_says_that_it_is_stored_and_whose_versions_these_are(
     assert "  Stored; nothing here is live." in stored.text.splitlines()
     assert "those of its kernel are not kept" in "\n".join(section(stored.text, "Made with"))
     assert "those of its kernel" not in live.text
+
+
+@pytest.mark.req("DI-1")
+def test_a_stored_session_refuses_a_test_of_its_servers(tmp_path: Path) -> None:
+    with Controller(store=tmp_path / "store.db") as kandev:
+        closed = active(kandev.task("triage"), name="main")
+        closed.close()
+    stored = Store(tmp_path / "store.db").session(closed.session_id)
+
+    for session in (closed, stored):
+        with pytest.raises(Unsupported, match='"main" is not live') as refused:
+            session.test_endpoint("github", timeout=1, consent=True)
+        assert refused.value.reason_code == "not_live"
+    with pytest.raises(ConfigError, match="It has: kandev, github, events"):
+        stored.test_endpoint("elsewhere")
 
 
 @pytest.mark.req("DI-2", "SE-2")
