@@ -56,9 +56,8 @@ def test_what_does_not_reach_the_agent_is_evidence_and_a_gray_row_with_its_reaso
     assert "[redacted]" not in row.summary.text, "our own words hold no secret"
     assert row.summary.text in str(session.view)
     assert row.advice.text in session.explain(evidence.server_name)
-    assert (
-        row.model_dump(mode="json", exclude={"checklist", "hints", "tested", "steps"}) in session._core.rows()["rows"]
-    )
+    shown = row.model_dump(mode="json", exclude={"checklist", "hints", "tested", "steps"})
+    assert shown in session._core.rows()["rows"]
 
 
 @pytest.mark.req("CF-1", "EV-14")
