@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from kandev_nb.servers import Policy, Profile, read_policy, read_profile
     from kandev_nb.store import Store, StoredSession
     from kandev_nb.store.kandev import KandevReports, KandevSession, read_kandev
+    from kandev_nb.widgets import Explorer
 
 __all__ = [
     "AgentError",
@@ -48,6 +49,7 @@ __all__ = [
     "Diagnostics",
     "EndpointError",
     "EndpointTest",
+    "Explorer",
     "History",
     "KandevError",
     "KandevReports",
@@ -80,6 +82,7 @@ _ROOMS = {
     "Controller": "kandev_nb.controller",
     "Diagnostics": "kandev_nb.diagnose.diagnostics",
     "EndpointTest": "kandev_nb.diagnose.endpoint",
+    "Explorer": "kandev_nb.widgets",
     "History": "kandev_nb.attachment",
     "KandevReports": "kandev_nb.store.kandev",
     "KandevSession": "kandev_nb.store.kandev",

@@ -9,7 +9,7 @@ import pytest
 from kandev_nb import AgentError, AttachmentFailed, Controller, Task
 from kandev_nb.attachment import display
 
-TOOLS = 6
+TOOLS = 7
 GITHUB = {
     "github": {"url": "http://127.0.0.1:9/mcp", "headers": {"Authorization": "Bearer s3cr3t-v4lue"}}
 }
@@ -54,7 +54,7 @@ def test_a_client_that_lists_tools_is_green_with_its_count_and_ownership(task: T
     assert row.tool_count == TOOLS
     assert shown
     assert shown.dot == "green"
-    assert shown.details[0].text == "6 tools"
+    assert shown.details[0].text == "7 tools"
     assert session.view.heading.text.endswith("scripted · execution 1 · attempt 1")
     assert attempt
     assert attempt.execution_id.startswith("execution-")

@@ -60,7 +60,7 @@ def test_what_comes_over_the_bridge_is_observed_like_any_other_client(
     ]
     row = session.wait_for("kandev", "active")
     assert (row.transport, row.connection_id) == ("stdio", "mcp-1")
-    assert row.tool_count == len(row.tools) == 6
+    assert row.tool_count == len(row.tools) == 7
 
 
 @pytest.mark.req("CF-3", "EV-5")

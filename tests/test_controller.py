@@ -361,7 +361,7 @@ def test_a_start_that_takes_too_long_ends_what_it_spawned(task: Task) -> None:
 def test_a_noisy_agent_is_understood(task: Task) -> None:
     session = task.start("scripted", args=["--scenario", "noisy"])
 
-    assert session.wait_for("kandev", "active").tool_count == 6
+    assert session.wait_for("kandev", "active").tool_count == 7
     assert session.prompt("say hello").text.strip() == "hello"
 
 
@@ -596,7 +596,7 @@ def test_what_a_cell_shows_is_a_stable_table(task: Task) -> None:
     tokens = sum(tool.estimated_tokens for tool in attempt.servers[0].tools)
     assert repr(session).splitlines() == [
         'MCP servers · session "1" · scripted · execution 1 · attempt 1',
-        f"● kandev  Active                             6 tools · ~{tokens} tokens · used · 1 call",
+        f"● kandev  Active                             7 tools · ~{tokens} tokens · used · 1 call",
         "◐ github  Delivered · connection unverified",
         "Token counts are estimates with o200k_base: what the agent really pays varies by model "
         "and provider.",

@@ -65,7 +65,7 @@ def test_a_new_kernel_shows_the_last_report_with_its_catalog(file: Path) -> None
         row = kept.report.current.server("kandev")
 
     assert row
-    assert len(row.tools) == row.tool_count == 6
+    assert len(row.tools) == row.tool_count == 7
     assert (kept.task_title, kept.name, kept.agent_id) == ("triage", "main", "scripted")
     assert kept.state == "closed"
     assert kept.status("github") == "delivered"

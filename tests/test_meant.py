@@ -145,7 +145,7 @@ def test_an_agent_that_takes_only_stdio_gets_the_built_in_server_over_the_bridge
     assert result.stop_reason == "end_turn"
     assert session.status("kandev") == "active"
     assert row.transport == "stdio"
-    assert row.tool_count == 6
+    assert row.tool_count == 7
     attempt = session.report.current
     assert attempt
     used = attempt.server("kandev")

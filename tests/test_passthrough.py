@@ -81,7 +81,7 @@ def test_a_cli_gets_its_servers_and_what_it_does_is_observed(start: Start) -> No
 
     attempt = current(session)
     assert (attempt.kind, attempt.cause, attempt.acp_session_id) == ("passthrough", "", "")
-    assert paints(session, "kandev: 6 tools")
+    assert paints(session, "kandev: 7 tools")
     assert eventually(lambda: bool(row(session, "kandev").used_at))
     assert session.status("github") == "delivered"
     kinds = [(event.kind, event.server_name) for event in current(session).evidence]
@@ -117,7 +117,7 @@ def test_no_secret_stands_in_an_argument_and_the_file_is_the_owners(start: Start
 @pytest.mark.req("CF-4")
 def test_keys_reach_the_cli_and_its_terminal_has_the_size_that_it_was_given(start: Start) -> None:
     session = start()
-    assert paints(session, "kandev: 6 tools")
+    assert paints(session, "kandev: 7 tools")
 
     session.write("hello\r")
     assert paints(session, "you said hello")

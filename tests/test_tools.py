@@ -11,7 +11,7 @@ from kandev_nb import AgentError, ConfigError, Controller, Session, Task, ToolEr
 from kandev_nb.endpoint import BUILT_IN_NAMES
 from tests.processes import eventually, run_script
 
-BUILT_IN = 6
+BUILT_IN = len(BUILT_IN_NAMES)
 
 
 @pytest.fixture
@@ -110,12 +110,12 @@ def test_the_row_says_that_its_catalog_may_be_stale_until_the_agent_lists_again(
 
     session.tool(lambda: "x", name="new")
 
-    assert "6 tools" in repr(session)
+    assert "7 tools" in repr(session)
     assert "catalog may be stale" in repr(session)
     assert "The tools have changed since they were listed" in session.explain("kandev")
     session.prompt("list kandev")
     assert "have changed" not in session.explain("kandev")
-    assert "7 tools" in repr(session)
+    assert "8 tools" in repr(session)
     assert "stale" not in repr(session)
 
 

@@ -11,7 +11,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 
 from anyio import CancelScope
 
@@ -78,6 +78,17 @@ Permissions = Literal["ask", "allow", "deny"] | Ask
 """Who decides. ``"ask"`` is a no as long as there is nobody to ask."""
 
 
+class Person(Protocol):
+    """Somebody who looks at the session and can be asked."""
+
+    @property
+    def is_there(self) -> bool:
+        """Called by the desk for each request."""
+
+    async def permit(self, request: PermissionRequest, /) -> OptionKind | None:
+        """Called by the desk when somebody is there; ``None`` is a no."""
+
+
 @dataclass
 class PermissionCounts:
     """How many permissions an agent asked for, and what it got. A cancelled turn gets neither."""
@@ -93,11 +104,13 @@ class PermissionDesk:
     def __init__(
         self,
         permissions: Permissions = "ask",
+        person: Person | None = None,
         *,
         session: str = "",
         ask_timeout: float = ASK_TIMEOUT,
     ) -> None:
-        """Take who decides, the session's name, and the bound of an answer in seconds.
+        """Take who decides, who is asked for ``"ask"``, the session's name, and the bound of an
+        answer in seconds.
 
         Raises:
             ConfigError: ``permissions`` is neither a word that is known nor a function
@@ -110,6 +123,7 @@ class PermissionDesk:
                 reason_code=ReasonCode.WRONG_ARGUMENT,
             )
         self._permissions = permissions
+        self._person = person
         self._session = session
         self._ask_timeout = ask_timeout
         self._asking: dict[CancelScope, str] = {}
@@ -159,6 +173,8 @@ class PermissionDesk:
             return await self._answered(self._permissions, request)
         if self._permissions == "allow":
             return "allow_once"
+        if self._permissions == "ask" and self._person is not None and self._person.is_there:
+            return await self._answered(self._person.permit, request)
         if self._permissions == "ask":
             _log.info("a permission was denied, for there is nobody to ask; see permissions=")
         return "reject_once"

@@ -21,6 +21,7 @@ from kandev_nb.agents.permission import (
     PermissionCounts,
     PermissionDesk,
     Permissions,
+    Person,
 )
 from kandev_nb.agents.terminals import Terminals
 
@@ -55,6 +56,7 @@ class Client:
         *,
         session: str = "",
         permissions: Permissions = "ask",
+        person: Person | None = None,
         ask_timeout: float = ASK_TIMEOUT,
         files: bool = True,
         terminal: bool = False,
@@ -66,7 +68,7 @@ class Client:
         :class:`~kandev_nb.errors.ConfigError` for ``permissions`` that cannot be used.
         """
         return cls(
-            PermissionDesk(permissions, session=session, ask_timeout=ask_timeout),
+            PermissionDesk(permissions, person, session=session, ask_timeout=ask_timeout),
             Files(cwd) if files else None,
             Terminals(cwd, env) if terminal else None,
         )

@@ -21,7 +21,7 @@ from kandev_nb.health import Health, examine
 from kandev_nb.servers.passthrough import recover_soon
 from kandev_nb.session.launch import seconds, text
 from kandev_nb.session.offering import OffersTools
-from kandev_nb.session.task import TaskCore
+from kandev_nb.session.task import Changes, TaskCore
 from kandev_nb.store.keeping import StorePlace, StoreState, keeping
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class Controller(OffersTools):
         recover_soon()
         super().__init__(ToolRegistry())
         self._keeping = keeping(store)
+        self._changes = Changes()
         self._tasks: list[Task] = []
         self._cores: list[TaskCore] = []
         self.aio = AsyncController(self._cores)
@@ -71,7 +72,7 @@ class Controller(OffersTools):
         for task in self.tasks:
             if task.title == title:
                 return task
-        task = Task(TaskCore(title, self._tools, self._keeping))
+        task = Task(TaskCore(title, self._tools, self._keeping, self._changes))
         self._tasks.append(task)
         self._cores.append(task._core)
         return task

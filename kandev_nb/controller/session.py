@@ -76,14 +76,12 @@ class Session(OffersTools, ShowsReport):
     @property
     def whose(self) -> Whose:
         """What tells the session from others, as frames of many sessions say it."""
-        return Whose(self.session_id, self.name, self.task.title, self._core.launch.agent.id)
+        return self._core.whose
 
     @property
     def background(self) -> Background:
         """What diagnostics say of the session beside its report."""
-        agent, redact = self._core.agent, self._core.ledger.redact
-        name, version = (agent.agent_name, agent.agent_version) if agent else ("", "")
-        return Background(redact, self.state, self._core.launch.agent.title, name, version)
+        return self._core.background
 
     def wait_for(
         self, name: str, status: str = "active", *, timeout: float | None = WAIT_TIMEOUT

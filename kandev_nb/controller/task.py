@@ -219,7 +219,7 @@ class AsyncTask:
             _log.warning('Session "%s" was open and is closed first.', name)
             await earlier.close()
         session = SessionCore(name or core.next_name(), launch, endpoint_server(), core)
-        core.sessions.append(session)
+        core.add(session)
         await session.start(way, acp_session_id)
         return self._task._session(session)
 

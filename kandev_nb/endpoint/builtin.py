@@ -4,8 +4,8 @@ They reach one session's own task and nothing else: an ID of another task is ref
 argument selects another session's report (EV-8).
 """
 
-from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
 
 import mcp_types as types
 
@@ -18,10 +18,29 @@ _TASK: Final = {
     "description": "ID of the task. Your own task when left out.",
 }
 _CONTENT: Final = {"type": "string", "description": "The whole plan, as Markdown."}
+_OPTION: Final = {
+    "type": "object",
+    "properties": {
+        "label": {"type": "string", "description": "1 to 5 words."},
+        "description": {"type": "string", "description": "What picking it means."},
+    },
+    "required": ["label", "description"],
+}
+_QUESTION: Final = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "description": "Its key in the answer."},
+        "title": {"type": "string", "description": "A word or two."},
+        "prompt": {"type": "string"},
+        "options": {"type": "array", "minItems": 2, "maxItems": 6, "items": _OPTION},
+    },
+    "required": ["prompt", "options"],
+}
 _TITLE: Final = {"type": "string", "description": "Title of the plan."}
 
 
 BUILT_IN_NAMES: Final = (
+    "ask_user_question_kandev",
     "list_task_sessions_kandev",
     "get_attachment_report_kandev",
     "get_task_plan_kandev",
@@ -30,6 +49,21 @@ BUILT_IN_NAMES: Final = (
     "delete_task_plan_kandev",
 )
 """The names that no tool of a user may have."""
+
+
+Questions = Sequence[Mapping[str, Any]]
+"""Each with ``id``, ``title``, ``prompt`` and ``options``, which have ``label`` and
+``description``."""
+
+
+class Unanswered(NamedTuple):
+    """Why a user has not answered."""
+
+    reason: str
+
+
+Answers = Mapping[str, str] | Unanswered
+"""The label that was chosen, by the question's ID."""
 
 
 class Desk(Protocol):
@@ -49,15 +83,78 @@ class Desk(Protocol):
     async def report(self) -> History:
         """The session's own report, with what was recorded so far."""
 
+    async def ask(self, questions: Questions, context: str) -> Answers:
+        """Put questions to the user. Waits a bounded time."""
+
 
 def built_in_tools(desk: Desk) -> ToolRegistry:
     """Return the tools that the Kandev endpoint serves to one session."""
     return ToolRegistry(
         (
+            _question_tool(desk),
             *_session_tools(desk),
             *_plan_tools(desk),
         )
     )
+
+
+def _question_tool(desk: Desk) -> Tool:
+    async def ask(arguments: Arguments) -> Any:
+        questions = _questions(arguments["questions"])
+        answers = await desk.ask(questions, arguments.get("context", ""))
+        if isinstance(answers, Unanswered):
+            gone = {question["id"]: {"answered": False, "rejected": True} for question in questions}
+            return {"rejected": True, "reject_reason": answers.reason, **gone}
+        return {question["id"]: _chosen(question, answers) for question in questions}
+
+    return _tool(
+        "ask_user_question_kandev",
+        "Ask the user when you need a decision that you cannot infer: up to 4 questions at once, "
+        "of which each has options to pick one from. Returns by question ID the label that was "
+        "picked, or rejected and a reject_reason.",
+        {
+            "questions": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 4,
+                "items": _QUESTION,
+            },
+            "context": {"type": "string", "description": "What the user should know beforehand."},
+        },
+        ask,
+        required=("questions",),
+    )
+
+
+def _questions(asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the questions with an ID each; a given one stays."""
+    questions = [
+        {
+            "id": question.get("id") or f"q{number}",
+            "title": question.get("title", ""),
+            "prompt": question["prompt"],
+            "options": [
+                {"label": option["label"], "description": option["description"]}
+                for option in question["options"]
+            ],
+        }
+        for number, question in enumerate(asked, 1)
+    ]
+    if len({question["id"] for question in questions}) < len(questions):
+        raise ToolError("Two questions have the same id. Give each its own, or leave it out.")
+    for question in questions:
+        labels = [option["label"] for option in question["options"]]
+        if len(set(labels)) < len(labels):
+            raise ToolError(f"Two options of question {question['id']} have the same label.")
+    return questions
+
+
+def _chosen(question: Mapping[str, Any], answers: Mapping[str, str]) -> dict[str, Any]:
+    labels = [option["label"] for option in question["options"]]
+    label = answers.get(question["id"])
+    if label not in labels:
+        return {"answered": False}
+    return {"selected_option": f"{question['id']}_opt{labels.index(label) + 1}", "label": label}
 
 
 def _session_tools(desk: Desk) -> tuple[Tool, ...]:

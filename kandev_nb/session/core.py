@@ -35,7 +35,9 @@ from kandev_nb.session.execution import AgentExecution, Execution
 from kandev_nb.session.identity import new_id
 from kandev_nb.session.launch import Launch, text
 from kandev_nb.session.passthrough import TerminalExecution, no_conversation, no_terminal
+from kandev_nb.session.person import PATIENCE, Person
 from kandev_nb.session.task import SessionDesk, TaskCore
+from kandev_nb.shown import Background, Whose
 from kandev_nb.store.records import SessionRecord
 
 if TYPE_CHECKING:
@@ -75,11 +77,12 @@ class SessionCore:
         self.session_id = new_id("session")
         self.agent_profile_id = new_id("profile")
         self.started_at = utc_now()
-        self.state: State = "starting"
+        self._state: State = "starting"
         # Nobody listens to an agent of which no wording is known, nor to what a CLI paints.
         listens = (launch.agent.failure_lines and not launch.passthrough) or launch.probed
         place = "its terminal" if launch.passthrough else "its standard error"
         self.recent_output = RecentOutput(self._said if listens else None, place)
+        self.person = Person(PATIENCE)
         self._starting = CancelScope()
         self._over = asyncio.Event()
         self._ending: asyncio.Future[None] | None = None
@@ -100,6 +103,16 @@ class SessionCore:
         self._is_prompting = False
         self._consents: set[Hashable] = set()
         self._executions = self._attempts = 0
+
+    @property
+    def state(self) -> State:
+        """What the session is at; those who watch its task are told of each change."""
+        return self._state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self._state = state
+        self.task.changes.tell()
 
     @property
     def is_open(self) -> bool:
@@ -234,6 +247,18 @@ class SessionCore:
         agent, is_passthrough = self.launch.agent, bool(self.launch.passthrough)
         known = agent.id if self.launch.is_registered or is_passthrough else ""
         return Situation(known, _ADVISED_AS[self.state], is_passthrough, agent.notes)
+
+    @property
+    def whose(self) -> Whose:
+        """What tells the session from others."""
+        return Whose(self.session_id, self.name, self.task.title, self.launch.agent.id)
+
+    @property
+    def background(self) -> Background:
+        """What diagnostics say of the session beside its report."""
+        agent = self.agent
+        name, version = (agent.agent_name, agent.agent_version) if agent else ("", "")
+        return Background(self.ledger.redact, self.state, self.launch.agent.title, name, version)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call ``subscriber`` with each new report, on a thread of its own."""
@@ -440,7 +465,8 @@ class SessionCore:
 
     def _disown(self) -> None:
         """In a forked child: the session is the parent's, and nothing here may end it (SE-6)."""
-        self.state = "closed"
+        # Nobody is told: a watcher's lock that was held at the fork stays so.
+        self._state = "closed"
         self.task.is_open = False
         self.ledger.disown()
         self._over.set()

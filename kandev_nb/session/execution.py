@@ -30,6 +30,7 @@ from kandev_nb.servers import (
 from kandev_nb.session.attempt import AttemptRecorder
 from kandev_nb.session.identity import new_id
 from kandev_nb.session.launch import Launch
+from kandev_nb.session.person import Person
 
 LEAVE_SECONDS: Final = 2.0
 """How long an agent may take to close one of its sessions, before it goes on without."""
@@ -43,6 +44,7 @@ class Owner(AgentEvents, Protocol):
     name: str
     ledger: Ledger
     recent_output: RecentOutput
+    person: Person
 
 
 class Execution(ABC):
@@ -187,7 +189,11 @@ class AgentExecution(Execution):
         launch, owner = self.launch, self._owner
         # The session's name is for what it asks its user.
         client = Client.in_directory(
-            launch.cwd, session=owner.name, env=launch.env, **launch.offers._asdict()
+            launch.cwd,
+            session=owner.name,
+            person=owner.person,
+            env=launch.env,
+            **launch.offers._asdict(),
         )
         return await AgentConnection.open(
             launch.command,

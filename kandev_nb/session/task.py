@@ -1,17 +1,45 @@
 """A task on the loop thread: its sessions and its plan, and a session's view of them."""
 
 import asyncio
-from collections.abc import Coroutine
+import logging
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kandev_nb import runtime
 from kandev_nb.attachment import History
 from kandev_nb.endpoint import Plan, ToolRegistry
+from kandev_nb.endpoint.builtin import Answers, Questions
 from kandev_nb.session.identity import new_id
 
 if TYPE_CHECKING:
     from kandev_nb.session.core import SessionCore
     from kandev_nb.store.records import SessionRecord
+
+
+_log = logging.getLogger("kandev_nb.session")
+
+
+class Changes:
+    """Tells views that a session has come, or is in another state. Several tasks may share one."""
+
+    def __init__(self) -> None:
+        self._watchers: list[Callable[[], None]] = []
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call ``changed`` after each change, from any thread; it must return at once.
+
+        Returns the function that ends it.
+        """
+        self._watchers.append(changed)
+        return lambda: self._watchers.remove(changed)
+
+    def tell(self) -> None:
+        """Something has changed."""
+        for changed in tuple(self._watchers):
+            try:
+                changed()
+            except Exception as error:  # noqa: BLE001 - a watcher never changes a session (SE-5)
+                _log.warning("a watcher raised %s", type(error).__name__)
 
 
 class Keeper(Protocol):
@@ -24,15 +52,27 @@ class Keeper(Protocol):
 class TaskCore:
     """What the user wants done. It owns its sessions, the ended ones too."""
 
-    def __init__(self, title: str, tools: ToolRegistry, keeper: Keeper | None = None) -> None:
+    def __init__(
+        self,
+        title: str,
+        tools: ToolRegistry,
+        keeper: Keeper | None = None,
+        changes: Changes | None = None,
+    ) -> None:
         self.title = title
         self.tools = tools
         self.keeper = keeper
+        self.changes = changes or Changes()
         self.task_id = new_id("task")
         self.plan = Plan()
         self.sessions: list[SessionCore] = []
         self.is_open = True
         self._chores: set[asyncio.Task[None]] = set()
+
+    def add(self, session: "SessionCore") -> None:
+        """Take a session, which may still be starting."""
+        self.sessions.append(session)
+        self.changes.tell()
 
     def open_session(self, name: str) -> "SessionCore | None":
         """Return the open session of that name, if there is one."""
@@ -79,6 +119,10 @@ class SessionDesk:
     async def report(self) -> History:
         """The session's own report, with what was recorded so far."""
         return await runtime.in_thread(self._session.ledger.drain)
+
+    async def ask(self, questions: Questions, context: str) -> Answers:
+        """Put questions to the user."""
+        return await self._session.person.ask(questions, context)
 
     def _entry(self, session: "SessionCore") -> dict[str, Any]:
         return {

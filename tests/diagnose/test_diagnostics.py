@@ -131,7 +131,7 @@ def test_earlier_attempts_are_historical_and_a_test_stands_beside_what_the_agent
     assert now.servers[0].status == "active"
     assert before.servers[0].endpoint_test is None
     assert any(
-        "endpoint test" in line and "ok · 6 tools" in line
+        "endpoint test" in line and "ok · 7 tools" in line
         for line in section(made.text, "Server kandev")
     )
     assert now.session_error_code == "agent_exited"

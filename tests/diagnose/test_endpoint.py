@@ -51,12 +51,12 @@ def test_a_test_of_kandev_is_no_evidence_of_an_agent_that_ignores_its_servers(
 
     outcome = session.test_endpoint("kandev")
 
-    assert (outcome.reachable, outcome.tool_count, outcome.server_name) == (True, 6, "kandev")
+    assert (outcome.reachable, outcome.tool_count, outcome.server_name) == (True, 7, "kandev")
     assert outcome.protocol_version == (MODERN if "http" in capabilities else LEGACY)
     assert session.status("kandev") == "delivered"
     assert facts(session.report) == before
     session.prompt("connect kandev\nlist kandev")
-    assert session.wait_for("kandev", "active").tool_count == 6
+    assert session.wait_for("kandev", "active").tool_count == 7
 
 
 @pytest.mark.req("DI-1", "CF-4")
@@ -66,7 +66,7 @@ def test_a_test_of_kandev_goes_the_way_that_a_cli_was_given(task: Task, tmp_path
 
     outcome = session.test_endpoint("kandev")
 
-    assert outcome.tool_count == 6
+    assert outcome.tool_count == 7
     assert facts(session.report) == before
 
 

@@ -54,7 +54,7 @@ def test_an_interrupted_test_leaves_no_process_no_socket_and_no_task(
             assert eventually(lambda: kernel.held() == before), (name, before, kernel.held())
 
         assert eventually(lambda: web.open == sse.open == 0)
-    assert "6 tools" in kernel.show("session.test_endpoint('kandev')")
+    assert "7 tools" in kernel.show("session.test_endpoint('kandev')")
 
 
 @pytest.mark.req("DI-1", "SE-3")

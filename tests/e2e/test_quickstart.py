@@ -47,7 +47,7 @@ def test_a_row_turns_from_delivered_to_connected_to_active_before_the_readers_ey
     quickstart.run(connect)
     expect(label(table, "kandev")).to_contain_text("Connected")
     quickstart.run(load)
-    expect(label(table, "kandev")).to_contain_text(re.compile(r"Active.*6 tools.*~\d+ tokens"))
+    expect(label(table, "kandev")).to_contain_text(re.compile(r"Active.*7 tools.*~\d+ tokens"))
     quickstart.run(tools)
     quickstart.run(prompt)
     expect(label(table, "kandev")).to_contain_text("used · 1 call")

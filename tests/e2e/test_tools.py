@@ -25,7 +25,7 @@ def test_the_table_says_that_the_catalog_may_be_stale_until_it_is_listed_again(
         for place in code[: code.index(shown)]:
             page.run(place)
         row = page.run(shown).get_by_test_id("kandev-server-row-kandev")
-        expect(row).to_contain_text("6 tools")
+        expect(row).to_contain_text("7 tools")
         expect(row).to_contain_text("catalog may be stale")
         page.screenshot("tools-stale", row)
 

@@ -19,6 +19,7 @@ from kandev_nb.endpoint import (
     built_in_tools,
     endpoint_server,
 )
+from kandev_nb.endpoint.builtin import Answers, Questions, Unanswered
 from kandev_nb.ledger import Ledger
 
 
@@ -41,6 +42,9 @@ class FakeDesk:
 
     async def report(self) -> History:
         return self._ledger.drain()
+
+    async def ask(self, questions: Questions, context: str) -> Answers:
+        return Unanswered("Nobody is here.")
 
 
 class House:

@@ -16,7 +16,7 @@ from tests.endpoint.conftest import House
 
 pytestmark = pytest.mark.anyio
 
-TOOLS = 6
+TOOLS = 7
 MODERN = "2026-07-28"
 INITIALIZE = {
     "jsonrpc": "2.0",

@@ -37,9 +37,9 @@ function Question({ bundle, of, choose }: QuestionProps) {
   return (
     <fieldset>
       <legend>
-        <Text of={of.title} />
+        <Text of={of.title || of.prompt} />
       </legend>
-      <Lines of={of.prompt} />
+      {of.title && <Lines of={of.prompt} />}
       {of.options.map(({ label, description }) => (
         <label key={label} class="option">
           <input type="radio" name={`${bundle}-${of.id}`} onChange={() => choose(label)} />
@@ -61,6 +61,7 @@ function Questions({ of, stage }: { of: Bundle; stage: Stage }) {
   const isSent = reply.is === 'waiting' || reply.is === 'there';
   return (
     <section aria-label={words.say('question')} data-testid={`kandev-question-${of.id}`}>
+      {of.context && <Lines of={of.context} />}
       {of.questions.map(question => (
         <Question
           key={question.id}

@@ -7,7 +7,7 @@ import { type Message, readRows, type Rows } from './rows';
 import type { Bundle, Detail, Permission, Scene, Session } from './shown';
 import { english } from './words';
 
-const TRAITS = ['rows', 'sessions', 'session', 'server', 'actions'] as const;
+const TRAITS = ['rows', 'sessions', 'session', 'server', 'actions', 'saved'] as const;
 export type Trait = (typeof TRAITS)[number];
 
 /** The part of anywidget's front-end module contract (AFM) that is used here. */
@@ -67,7 +67,7 @@ export class ModelHost implements ExplorerHost {
     if (!rows) return { sentence: english.say('unreadable') };
     const session = textOf(this.model.get('session'));
     return {
-      saved: false,
+      saved: this.model.get('saved') === true,
       sessions: listOf<Session>(this.model.get('sessions')),
       session,
       server: textOf(this.model.get('server')),

@@ -92,6 +92,8 @@ export interface Catalog {
 /** Questions that are answered together, or not at all. */
 export interface Bundle {
   id: string;
+  /** What the person should know beforehand. */
+  context?: string;
   questions: {
     id: string;
     title: string;
