@@ -21,6 +21,14 @@ settings.register_profile("kandev", deadline=None, max_examples=60)
 settings.load_profile("kandev")
 
 
+_LONGEST: Final = ("test_load.py", "test_commands.py", "test_words.py", "test_kernel.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest, so that none of them runs on alone at the end."""
+    items.sort(key=lambda item: item.path.name not in _LONGEST)
+
+
 @pytest.fixture(scope="module")
 def kandev() -> "Iterator[Controller]":
     """A controller for the tests of one module."""

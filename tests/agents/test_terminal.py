@@ -397,7 +397,7 @@ async def test_a_start_that_is_given_up_ends_what_is_deaf_to_a_hang_up(start: St
     finally:
         signal.signal(signal.SIGHUP, heard)
 
-    assert footprint() == before
+    await until(lambda: footprint() == before, 30)
 
 
 def footprint() -> tuple[int, int, int]:

@@ -23,10 +23,10 @@ async def sse(server: SseServer, course: Course) -> AsyncIterator[Channel]:
     async with (
         web(server.url, server.headers, course, connected="await_endpoint") as http,
         http.request("GET", server.url, {"accept": EVENTS}) as response,
+        events(response) as stream,
     ):
         if kind_of(response) != EVENTS:
             raise Fault(ReasonCode.BAD_CONTENT_TYPE)
-        stream = events(response)
         url = await _endpoint(str(response.url), stream, course)
         course.phase, http.in_session = "initialize", True
         try:

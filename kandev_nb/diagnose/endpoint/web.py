@@ -5,9 +5,9 @@ no redirect leads to another origin.
 import json
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import urljoin, urlsplit
 
 import httpcore2
@@ -74,10 +74,11 @@ class Web:
         """Yield the messages of an answer that is JSON or an event stream."""
         kind = kind_of(response)
         if kind == EVENTS:
-            async for event in events(response):
-                self._course.take(len(event.data))
-                if message := messages.read(event.data):
-                    yield message
+            async with events(response) as stream:
+                async for event in stream:
+                    self._course.take(len(event.data))
+                    if message := messages.read(event.data):
+                        yield message
         elif kind == JSON:
             message = messages.read(await self._whole(response))
             if message is None:
@@ -94,19 +95,21 @@ class Web:
 
     async def _whole(self, response: httpx2.Response) -> bytes:
         content = bytearray()
-        async for chunk in response.aiter_raw():
-            self._course.take(len(chunk))
-            content += chunk
+        async with aclosing(response.aiter_raw()) as chunks:
+            async for chunk in chunks:
+                self._course.take(len(chunk))
+                content += chunk
         return bytes(content)
 
     @staticmethod
     async def _start(response: httpx2.Response) -> bytes:
         content = b""
         with move_on_after(_SAID_WITHIN):
-            async for chunk in response.aiter_raw():
-                content += chunk
-                if len(content) >= _SAID:
-                    break
+            async with aclosing(response.aiter_raw()) as chunks:
+                async for chunk in chunks:
+                    content += chunk
+                    if len(content) >= _SAID:
+                        break
         return content[:_SAID]
 
     async def close(self) -> None:
@@ -161,9 +164,13 @@ def kind_of(response: httpx2.Response) -> str:
     return kind
 
 
-def events(response: httpx2.Response) -> AsyncIterator[httpx2.ServerSentEvent]:
-    """Return the events of a stream, none larger than a test reads."""
-    return aiter(httpx2.EventSource(response, max_event_size=RECEIVED_BYTES))
+def events(response: httpx2.Response) -> aclosing[AsyncGenerator[httpx2.ServerSentEvent, None]]:
+    """Open the events of a stream for a block, none larger than a test reads.
+
+    They are closed with it: what is left to the collector is closed while it still runs.
+    """
+    stream = aiter(httpx2.EventSource(response, max_event_size=RECEIVED_BYTES))
+    return aclosing(cast("AsyncGenerator[httpx2.ServerSentEvent, None]", stream))
 
 
 def within_origin(url: str, reference: str, what: str) -> str:
