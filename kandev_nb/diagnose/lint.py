@@ -20,8 +20,9 @@ Entries with one of the first two are not usable. These are notes: none of them 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from jsonschema_rs import meta
@@ -39,6 +40,9 @@ _DESCRIPTION_BYTES: Final = 1024
 
 _NOTES_A_CODE: Final = 20
 _NAME_SHOWN: Final = 80
+_PATH_KEPT: Final = 1024
+"""Characters of a path, of which fewer are shown: a schema may have names of any length."""
+
 _NODES: Final = 20_000
 """Parts of one schema that are looked through for references."""
 
@@ -72,62 +76,110 @@ class Linted(NamedTuple):
     notes: tuple[LintNote, ...]
 
 
-def lint(tools: Sequence[Any], server: str = "") -> Linted:
+Conceal = Callable[[str], str]
+
+
+def lint(tools: Sequence[Any], server: str = "", conceal: Conceal = str) -> Linted:
     """Return what is wrong with the entries of a ``tools/list``, which may be any JSON values.
 
-    ``server`` is the name that clients put before the names of its tools. At most 20 notes of a
-    code are returned, the last of them with the number that is left out.
+    ``server`` is the name that clients put before the names of its tools, and ``conceal`` takes
+    secrets out of what the server said. At most 20 notes of a code are returned, the last of them
+    with the number that is left out.
     """
-    notes = [*_of_the_list(tools)]
+    notes = _Notes(conceal)
+    for fault in _of_the_list(tools):
+        notes.add(None, "", fault)
     unusable = 0
     for index, tool in enumerate(tools):
-        found = [*_of_the_entry(tool, server)]
-        unusable += any(code in _UNUSABLE for code, _, _ in found)
-        name = _name(tool)
-        notes += (LintNote(code, index, name, path, text) for code, path, text in found)
-    notes += _duplicates(tools)
-    return Linted(len(tools), len(tools) - unusable, tuple(_bounded(notes)))
+        is_unusable, name = False, _name(tool)
+        for fault in _of_the_entry(tool, server):
+            notes.add(index, name, fault)
+            is_unusable |= fault.code in _UNUSABLE
+        unusable += is_unusable
+    for index, name, fault in _duplicates(tools):
+        notes.add(index, name, fault)
+    return Linted(len(tools), len(tools) - unusable, notes.ended())
 
 
-_Fault = tuple[str, str, str]
-"""The code, the field, and the text behind the tool's name."""
+class _Fault(NamedTuple):
+    """``text`` is ours and stands behind the tool's name; ``{}`` in it is the server's ``word``."""
+
+    code: str
+    path: str
+    text: str
+    word: str = ""
 
 
-def _of_the_list(tools: Sequence[Any]) -> Iterator[LintNote]:
+class _Notes:
+    """What is wrong, as whole sentences: a list may be so bad that there is no room for all."""
+
+    def __init__(self, conceal: Conceal) -> None:
+        self._conceal = conceal
+        self._notes: list[LintNote] = []
+        self._counts = Counter[str]()
+
+    def add(self, index: int | None, tool: str, fault: _Fault) -> None:
+        """Note a fault of that entry, or count it where enough of its code are noted."""
+        self._counts[fault.code] += 1
+        if self._counts[fault.code] > _NOTES_A_CODE:
+            return
+        name, text = self._shown(tool), fault.text.replace("{}", self._shown(fault.word))
+        if index is not None:
+            who = f"{name} (entry {index})" if tool else f"Entry {index}"
+            text = f"{who} {text}."
+        self._notes.append(LintNote(fault.code, index, name, self._shown(fault.path), text))
+
+    def ended(self) -> tuple[LintNote, ...]:
+        """Return the notes, the last of each code with the number that is left out."""
+        last = {note.code: place for place, note in enumerate(self._notes)}
+        for code, place in last.items():
+            if (more := self._counts[code] - _NOTES_A_CODE) > 0:
+                note = self._notes[place]
+                text = f"{note.text} So {'is 1 more' if more == 1 else f'are {more} more'}."
+                self._notes[place] = replace(note, text=text)
+        return tuple(self._notes)
+
+    def _shown(self, text: str) -> str:
+        # Before it is cut: half of a secret is one too.
+        text = self._conceal(text)
+        return visible(text if len(text) <= _NAME_SHOWN else f"{text[: _NAME_SHOWN - 1]}…")
+
+
+def _of_the_list(tools: Sequence[Any]) -> Iterator[_Fault]:
     count = len(tools)
     if count > _OPENAI_TOOLS:
         text = f"{count} tools: OpenAI's API refuses more than {_OPENAI_TOOLS}."
-        yield LintNote("too_many_tools", None, "", "", text)
+        yield _Fault("too_many_tools", "", text)
     elif count > _CURSOR_TOOLS:
         text = f"{count} tools: Cursor hands on the first {_CURSOR_TOOLS} of all servers together."
-        yield LintNote("many_tools", None, "", "", text)
+        yield _Fault("many_tools", "", text)
 
 
 def _of_the_entry(tool: Any, server: str) -> Iterator[_Fault]:
     if not isinstance(tool, Mapping):
-        yield "malformed_entry", "", f"is {_kind(tool)} where an object is needed"
+        yield _Fault("malformed_entry", "", f"is {_kind(tool)} where an object is needed")
         return
     yield from _name_faults(tool.get("name"), server)
     yield from _field_faults(tool)
     if "inputSchema" in tool:
         yield from _schema_faults(tool["inputSchema"])
     else:
-        yield "malformed_entry", "inputSchema", "has no inputSchema"
+        yield _Fault("malformed_entry", "inputSchema", "has no inputSchema")
 
 
 def _name_faults(name: Any, server: str) -> Iterator[_Fault]:
     if not isinstance(name, str) or not name:
         said = "is empty" if name == "" else f"is {_kind(name)} where text is needed"
-        yield "malformed_entry", "name", f"has no name: it {said}"
+        yield _Fault("malformed_entry", "name", f"has no name: it {said}")
         return
     if not _PROVIDER_NAME.fullmatch(name):
         text = "has characters that model providers refuse: they take A-Z, a-z, 0-9, _ and -"
-        yield "name_characters", "name", text
+        yield _Fault("name_characters", "name", text)
     length = len(f"mcp__{server}__{name}" if server else name)
     if length > _PROVIDER_NAME_LENGTH:
         behind = " behind a client's prefix" if server else ""
         text = f"has {length} characters{behind}; some providers take {_PROVIDER_NAME_LENGTH}"
-        yield "name_too_long", "name", text
+        yield _Fault("name_too_long", "name", text)
 
 
 def _field_faults(tool: Mapping[str, Any]) -> Iterator[_Fault]:
@@ -136,11 +188,12 @@ def _field_faults(tool: Mapping[str, Any]) -> Iterator[_Fault]:
         size = len(description.encode("utf-8", "surrogatepass"))
         if size > _DESCRIPTION_BYTES:
             text = f"has a description of {size:,} bytes; OpenAI's API takes {_DESCRIPTION_BYTES:,}"
-            yield "long_description", "description", text
+            yield _Fault("long_description", "description", text)
     for field, wanted, needed in _FIELDS:
         if field in tool and not isinstance(tool[field], wanted):
             given = _kind(tool[field])
-            yield "malformed_entry", field, f"has {given} as {field} where {needed} is needed"
+            text = f"has {given} as {field} where {needed} is needed"
+            yield _Fault("malformed_entry", field, text)
 
 
 _FIELDS: Final[tuple[tuple[str, type[Any], str], ...]] = (
@@ -152,21 +205,25 @@ _FIELDS: Final[tuple[tuple[str, type[Any], str], ...]] = (
 )
 
 
+_UNTYPED: Final = "without the type object"
+
+
 def _schema_faults(schema: Any) -> Iterator[_Fault]:
     if not isinstance(schema, Mapping):
         text = f"has {_kind(schema)} as its input schema where an object is needed"
-        yield "malformed_entry", "inputSchema", text
+        yield _Fault("malformed_entry", "inputSchema", text)
         return
     if schema.get("type") != "object":
         given = schema.get("type")
-        root = f"of type {_shown(given)}" if isinstance(given, str) else "without the type object"
-        yield "no_object_root", "inputSchema.type", f"has an input schema {root}"
+        word, root = (given, "of type {}") if isinstance(given, str) else ("", _UNTYPED)
+        yield _Fault("no_object_root", "inputSchema.type", f"has an input schema {root}", word)
     yield from _member_faults(schema)
     if not _is_json_schema(schema):
-        yield "invalid_schema", "inputSchema", "has an input schema that is no JSON Schema"
+        text = "has an input schema that is no JSON Schema"
+        yield _Fault("invalid_schema", "inputSchema", text)
     for path in _external_references(schema):
-        text = f"refers to another document at {_shown(path)}; no client fetches it"
-        yield "external_reference", path, text
+        text = "refers to another document at {}; no client fetches it"
+        yield _Fault("external_reference", path, text, path)
 
 
 def _is_json_schema(schema: Mapping[str, Any]) -> bool:
@@ -185,74 +242,61 @@ def _member_faults(schema: Mapping[str, Any]) -> Iterator[_Fault]:
     properties, required = schema.get("properties", {}), schema.get("required", [])
     if not isinstance(properties, Mapping):
         text = f"has {_kind(properties)} as properties where an object is needed"
-        yield "malformed_entry", "inputSchema.properties", text
+        yield _Fault("malformed_entry", "inputSchema.properties", text)
     else:
         for name, value in properties.items():
             if not isinstance(value, Mapping):
-                text = f"has {_kind(value)} as the schema of {_shown(name)}"
-                yield "malformed_entry", f"inputSchema.properties.{_shown(name)}", text
+                text = f"has {_kind(value)} as the schema of {{}}"
+                yield _Fault("malformed_entry", f"inputSchema.properties.{name}", text, name)
     if not (isinstance(required, list) and all(isinstance(name, str) for name in required)):
         text = "does not list what is required by name"
-        yield "malformed_entry", "inputSchema.required", text
+        yield _Fault("malformed_entry", "inputSchema.required", text)
+
+
+_Part = tuple[str, Any, bool]
+"""Where a part of a schema is, the part, and whether its keys are names that somebody chose."""
 
 
 def _external_references(schema: Mapping[str, Any]) -> Iterator[str]:
-    waiting: list[tuple[str, Any, bool]] = [("inputSchema", schema, False)]
+    waiting: list[_Part] = [("inputSchema", schema, False)]
     for _ in range(_NODES):
         if not waiting:
             return
         path, part, by_name = waiting.pop()
-        if isinstance(part, list):
-            waiting += ((f"{path}[{n}]", item, False) for n, item in enumerate(part))
-        if not isinstance(part, Mapping):
-            continue
-        reference = None if by_name else part.get("$ref")
+        reference = part.get("$ref") if isinstance(part, Mapping) and not by_name else None
         if isinstance(reference, str) and not reference.startswith("#"):
             yield f"{path}.$ref"
+        waiting += islice(_parts(path, part, by_name), _NODES - len(waiting))
+
+
+def _parts(path: str, part: Any, by_name: bool) -> Iterator[_Part]:
+    if isinstance(part, list):
+        yield from ((_below(path, f"[{n}]"), item, False) for n, item in enumerate(part))
+    elif isinstance(part, Mapping):
         for key, value in part.items():
             if by_name or key not in _VALUES:
-                waiting.append((f"{path}.{key}", value, not by_name and key in _BY_NAME))
+                yield _below(path, f".{key}"), value, not by_name and key in _BY_NAME
 
 
-def _duplicates(tools: Iterable[Any]) -> Iterator[LintNote]:
+def _below(path: str, step: str) -> str:
+    return f"{path}{step}"[:_PATH_KEPT]
+
+
+def _duplicates(tools: Iterable[Any]) -> Iterator[tuple[int, str, _Fault]]:
     first: dict[str, int] = {}
     for index, tool in enumerate(tools):
         if not (name := _name(tool)):
             continue
         if name in first:
             text = f"has the name of entry {first[name]}: clients take one of them"
-            yield LintNote("duplicate_name", index, name, "name", text)
+            yield index, name, _Fault("duplicate_name", "name", text)
         else:
             first[name] = index
-
-
-def _bounded(notes: Iterable[LintNote]) -> Iterator[LintNote]:
-    """Yield whole sentences, at most 20 of a code."""
-    notes = tuple(notes)
-    counts, told = Counter(note.code for note in notes), Counter[str]()
-    for note in notes:
-        told[note.code] += 1
-        if told[note.code] > _NOTES_A_CODE:
-            continue
-        more = counts[note.code] - _NOTES_A_CODE
-        text = note.text if note.index is None else f"{_who(note)} {note.text}."
-        if told[note.code] == _NOTES_A_CODE and more > 0:
-            text += f" So {'is 1 more' if more == 1 else f'are {more} more'}."
-        yield replace(note, text=text, tool=_shown(note.tool), path=_shown(note.path))
-
-
-def _who(note: LintNote) -> str:
-    return f"{_shown(note.tool)} (entry {note.index})" if note.tool else f"Entry {note.index}"
 
 
 def _name(tool: Any) -> str:
     name = tool.get("name") if isinstance(tool, Mapping) else None
     return name if isinstance(name, str) else ""
-
-
-def _shown(text: str) -> str:
-    text = text if len(text) <= _NAME_SHOWN else f"{text[: _NAME_SHOWN - 1]}…"
-    return visible(text)
 
 
 def _kind(value: Any) -> str:

@@ -1,6 +1,8 @@
 """What is noted of a list of tools before any SDK reads it."""
 
 import socket
+import tracemalloc
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -172,6 +174,49 @@ def test_a_schema_of_any_size_and_depth_is_looked_through_in_bounds() -> None:
     wide = schema(properties={f"p{n}": {"type": "string"} for n in range(50_000)})
 
     assert lint([tool("deep", inputSchema=deep), wide]).served == 2
+
+
+@pytest.mark.req("DI-1")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: [schema(**{"k" * 20_000: [0] * 5_000})],
+        lambda: [schema(x=[{"$ref": "far"}] * 50_000)],
+        lambda: [0] * 100_000,
+    ],
+    ids=["a long name over many parts", "many references", "many bad entries"],
+)
+def test_what_is_wrong_takes_little_room_however_much_of_it_there_is(
+    make: Callable[[], list[Any]],
+) -> None:
+    tools = make()
+    lint(tools[:1])
+    tracemalloc.start()
+    lint(tools)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 20 * 2**20
+
+
+@pytest.mark.req("DI-1", "SA-1")
+def test_a_secret_is_taken_out_of_a_note_before_the_note_is_cut() -> None:
+    secret = "value-of-the-header"
+    name = f"{'a.' * 35}{secret}"
+    told = schema(properties={secret: 7}, type=secret, **{secret: {"$ref": "far"}})
+
+    notes = lint([tool(name), told], "", lambda text: text.replace(secret, "[redacted]")).notes
+
+    assert {note.code for note in notes} == {
+        "name_characters",
+        "name_too_long",
+        "no_object_root",
+        "malformed_entry",
+        "external_reference",
+        "invalid_schema",
+    }
+    assert all(secret[:4] not in repr(note) for note in notes)
+    assert "[redacted]" in "".join(note.text for note in notes)
 
 
 JSON = st.recursive(

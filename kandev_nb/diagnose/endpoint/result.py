@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from kandev_nb import tokens
 from kandev_nb.attachment import EndpointTestResult, limits
 from kandev_nb.attachment.model import ToolSummary
+from kandev_nb.attachment.sanitize import PLACEHOLDER
 from kandev_nb.attachment.words import visible
 from kandev_nb.diagnose.endpoint.course import Course
 from kandev_nb.diagnose.endpoint.faults import reason, summary
@@ -88,7 +90,7 @@ def outcome(
     name: str, at: str, course: Course, code: str, detail: str, redact: Callable[[str], str]
 ) -> EndpointTest:
     """Return what came of a test; ``code`` is why it ended early. Counting tokens takes time."""
-    linted = lint(course.tools, name)
+    linted = lint(course.tools, name, partial(_concealed, redact))
     return EndpointTest(
         name=name,
         reachable=not code,
@@ -105,6 +107,12 @@ def outcome(
         tools=tuple(_summaries(course.tools)),
         notes=linted.notes,
     )
+
+
+def _concealed(redact: Callable[[str], str], text: str) -> str:
+    """Return a server's word as it is, what cannot be seen in it too, unless a secret is in it."""
+    safe = redact(text)
+    return safe if PLACEHOLDER in safe else text
 
 
 def _remarks(course: Course) -> Iterator[str]:
