@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 import threading
 from functools import partial
 from pathlib import Path
@@ -12,8 +13,13 @@ import pytest
 
 from kandev_nb import ConfigError, EndpointTest, Session, Task, Unsupported
 from kandev_nb.attachment import History
-from tests.diagnose.conftest import Tested, toy
+from kandev_nb.diagnose.endpoint.course import Course
+from kandev_nb.diagnose.endpoint.stdio import stdio
+from kandev_nb.diagnose.endpoint.talk import converse
+from kandev_nb.servers.server import StdioServer
+from tests.diagnose.conftest import TOY, Tested, toy
 from tests.diagnose.servers.web import (
+    EVENTS,
     LEGACY,
     MODERN,
     Answer,
@@ -247,6 +253,52 @@ def test_pages_and_redirects_within_the_origin_are_followed(
     assert outcome.tool_count == 2
     assert str(outcome).startswith("Test reached the server: ")
     assert words in str(outcome)
+
+
+@pytest.mark.req("DI-1")
+@pytest.mark.parametrize("status", [400, 404, 500])
+def test_a_server_that_refuses_our_answer_to_its_question_may_still_answer(
+    tested: Tested, status: int
+) -> None:
+    def script(request: Request) -> Answer:
+        if "method" not in request.body and request.method == "POST":
+            return Answer(status)
+        if request.asks != "tools/list":
+            return mcp(request)
+        question = {"jsonrpc": "2.0", "id": "q", "method": "sampling/createMessage", "params": {}}
+        body = b"data: " + json.dumps(question).encode() + b"\n\n"
+        body += b"data: " + answered(request, {"tools": tools("one")}).body + b"\n\n"
+        return Answer(headers=EVENTS, body=body)
+
+    with web_server(script) as server:
+        outcome = tested({"type": "http", "url": server.url}, timeout=60)
+
+    assert (outcome.reachable, outcome.tool_count) == (True, 1), outcome
+    assert "POST" in server.methods(), "its question was answered"
+
+
+@pytest.mark.req("DI-1", "SE-1")
+def test_a_server_that_floods_its_output_keeps_nobody_else_waiting(tmp_path: Path) -> None:
+    server = StdioServer(name="x", command=sys.executable, args=(str(TOY), "floods"))
+
+    async def lines_between_turns() -> int:
+        course, most = Course(), 0
+
+        async def take_turns() -> None:
+            nonlocal most
+            while True:
+                before = course.stray_lines
+                await asyncio.sleep(0)
+                most = max(most, course.stray_lines - before)
+
+        others = asyncio.create_task(take_turns())
+        async with stdio(server, {}, tmp_path, course) as channel:
+            await converse(channel)
+        others.cancel()
+        assert course.stray_lines == 50_000
+        return most
+
+    assert asyncio.run(lines_between_turns()) < 100
 
 
 @pytest.mark.req("DI-1")

@@ -11,6 +11,7 @@ from kandev_nb import ConfigError, Session
 from tests.diagnose.conftest import Tested, toy
 from tests.diagnose.servers.web import (
     EVENTS,
+    HELLO,
     JSON,
     MODERN,
     Answer,
@@ -49,6 +50,11 @@ def speaks(*versions: str) -> Script:
 def hello(**changes: Any) -> Script:
     result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, **changes}
     return but("initialize", lambda request: answered(request, result))
+
+
+def given(header: str, value: str) -> Script:
+    """A server that has its client say this again with each request."""
+    return but("initialize", lambda request: answered(request, {**HELLO}, **{header: value}))
 
 
 def text(status: int, words: bytes = b"", **headers: str) -> Answer:
@@ -129,6 +135,8 @@ HTTP: dict[str, tuple[str, str, Script]] = {
     ),
     "an odd origin": ("other_origin", "initialize", always(text(307, location="http://[x"))),
     "a circle": ("http_error", "initialize", always(text(307, location="/mcp"))),
+    "a session that no header can name": ("http_error", "initialize", given("mcp-session-id", "é")),
+    "a cookie that no header can hold": ("http_error", "initialize", given("set-cookie", "a=é")),
     "a POST turned away": ("http_error", "initialize", always(text(302, location="/other"))),
 }
 
@@ -146,6 +154,15 @@ def test_a_server_over_http_that_goes_wrong_is_told_by_its_code_and_phase(
     assert (outcome.reason_code, outcome.phase) == (code, phase), outcome
     assert not outcome.reachable
     assert str(outcome).startswith(f"Test failed: {outcome.summary}\nWhat to do: ")
+
+
+@pytest.mark.req("DI-1")
+@pytest.mark.parametrize("code", [True, 10**1000])
+def test_an_error_number_that_is_none_is_not_told(tested: Tested, code: int) -> None:
+    with web_server(but("initialize", lambda request: failed(request, code))) as server:
+        outcome = tested({"type": "http", "url": server.url}, timeout=30)
+
+    assert outcome.summary == "The server refused the handshake (JSON-RPC error)."
 
 
 SSE: dict[str, tuple[str, str, Script]] = {
@@ -301,6 +318,9 @@ def test_nothing_that_a_server_says_of_its_secrets_is_shown_or_kept(
 
     def script(request: Request) -> Answer:
         said = {"name": f"toy {request.headers['x-key']}", "version": "1"}
+        if request.asks == "tools/list" and "cursor" not in request.body["params"]:
+            page = tools(f"look.{secret}", f"{'a' * 70}{secret}")
+            return answered(request, {"tools": page, "nextCursor": "more"})
         if request.asks == "tools/list":
             return failed(request, -32603, message=secret, data=secret)
         return hello(serverInfo=said)(request)
@@ -311,7 +331,13 @@ def test_nothing_that_a_server_says_of_its_secrets_is_shown_or_kept(
 
     assert outcome.reason_code == "tools_list_failed"
     assert outcome.server_name == "toy [redacted]"
-    for shown in (str(outcome), repr(outcome.stored), json.dumps(session.report.to_wire())):
+    assert outcome.notes
+    for shown in (
+        str(outcome),
+        repr(outcome.notes),
+        repr(outcome.stored),
+        json.dumps(session.report.to_wire()),
+    ):
         assert secret not in shown
 
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, ClassVar, Final
 
 from kandev_nb.attachment.reasons import ReasonCode
@@ -37,7 +37,9 @@ class Channel(ABC):
                 if messages.is_answer(message, self._requests):
                     return _result(message, method)
                 if messages.is_request(message):
-                    await self.tell(messages.reply(message))
+                    # A server that does not want our answer may still give its own.
+                    with suppress(Fault):
+                        await self.tell(messages.reply(message))
         raise Fault(ReasonCode.NO_PROTOCOL_OUTPUT, "its answer ended without one")
 
     @abstractmethod

@@ -18,6 +18,7 @@ _HOST: Final = re.compile(rb"invalid host|host header|host not allowed", re.IGNO
 _ORIGIN: Final = re.compile(rb"\borigin\b", re.IGNORECASE)
 _VERSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _VERSIONS_NAMED: Final = 8
+_NUMBER_BITS: Final = 64
 
 _STATUSES: Final[dict[int, ReasonCode]] = {
     401: ReasonCode.AUTH_REQUIRED,
@@ -54,6 +55,11 @@ _OF_A_SERVER: Final[dict[str, Reason]] = {
 """What codes that a session has too mean of a server that is tested."""
 
 
+HTTP_ERRORS: Final = (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError)
+"""What the HTTP client raises: what a server gave us to send back, an ID or a cookie, may be text
+that no header can hold."""
+
+
 class Fault(Exception):  # noqa: N818 - an outcome of a test, not an error of ours
     """What ended a test.
 
@@ -84,7 +90,7 @@ class Fault(Exception):  # noqa: N818 - an outcome of a test, not an error of ou
     def number(self) -> int | None:
         """The JSON-RPC error code."""
         number = (self.error or {}).get("code")
-        return number if isinstance(number, int) else None
+        return number if type(number) is int and number.bit_length() < _NUMBER_BITS else None
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -158,7 +164,7 @@ def from_http(error: Exception) -> Fault:
         return Fault(ReasonCode.MALFORMED_RESPONSE, "an event that is too large")
     if isinstance(error, httpx2.RemoteProtocolError) and not _was_hung_up(error):
         return Fault(ReasonCode.MALFORMED_RESPONSE, "what came back is not HTTP")
-    if isinstance(error, httpx2.LocalProtocolError | httpx2.InvalidURL):
+    if isinstance(error, httpx2.LocalProtocolError | httpx2.InvalidURL | UnicodeError):
         return Fault(ReasonCode.HTTP_ERROR, "its URL or a header cannot be sent")
     return Fault(ReasonCode.NO_PROTOCOL_OUTPUT, "it ended the connection")
 

@@ -5,13 +5,12 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import httpx2
 from anyio import move_on_after
 
 from kandev_nb.attachment.reasons import ReasonCode
 from kandev_nb.diagnose.endpoint.channel import Channel
 from kandev_nb.diagnose.endpoint.course import Course
-from kandev_nb.diagnose.endpoint.faults import Fault, from_http
+from kandev_nb.diagnose.endpoint.faults import HTTP_ERRORS, Fault, from_http
 from kandev_nb.diagnose.endpoint.result import stray
 from kandev_nb.diagnose.endpoint.sse import sse
 from kandev_nb.diagnose.endpoint.stdio import stdio
@@ -49,7 +48,7 @@ async def run(server: Server, env: Mapping[str, str], cwd: Path, timeout: float)
                 course.stop()
     except Fault as fault:
         return _ended(course, fault)
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+    except HTTP_ERRORS as error:
         return _ended(course, from_http(error))
     if deadline.cancelled_caught:
         return _ended(course, _late(course, isinstance(server, StdioServer), timeout))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from anyio import CancelScope
+from anyio.lowlevel import checkpoint
 
 from kandev_nb.agents.process import AgentProcess, LineTooLongError
 from kandev_nb.attachment.reasons import ReasonCode
@@ -65,8 +66,10 @@ class _Stdio(Channel):
             if message := messages.read(line):
                 self.course.take(len(line))
                 yield message
-            elif line.strip():
-                self.course.stray_lines += 1
+            else:
+                self.course.stray_lines += bool(line.strip())
+                # What has been received already is read without a pause, and others wait.
+                await checkpoint()
         raise await self._ended()
 
     async def _line(self) -> bytes | None:

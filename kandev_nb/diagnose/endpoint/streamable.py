@@ -6,12 +6,11 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Final
 
-import httpx2
 from anyio import move_on_after
 
 from kandev_nb.diagnose.endpoint.channel import Channel
 from kandev_nb.diagnose.endpoint.course import Course
-from kandev_nb.diagnose.endpoint.faults import Fault
+from kandev_nb.diagnose.endpoint.faults import HTTP_ERRORS, Fault
 from kandev_nb.diagnose.endpoint.messages import Message
 from kandev_nb.diagnose.endpoint.web import EVENTS, JSON, Web, web
 from kandev_nb.servers.server import HttpServer, StreamableHttpServer
@@ -52,7 +51,7 @@ class _Streamable(Channel):
     async def leave(self) -> None:
         """End the session, as far as the server lets us."""
         if self._session:
-            with suppress(Fault, httpx2.HTTPError):
+            with suppress(Fault, *HTTP_ERRORS):
                 async with self._http.request("DELETE", self._url, self._headers({})):
                     pass
 

@@ -68,6 +68,12 @@ def chatty() -> None:
     serve()
 
 
+def floods() -> None:
+    """Write fifty thousand lines that are no messages, then serve as a good server does."""
+    sys.stdout.write("x\n" * 50_000)
+    serve()
+
+
 def exits() -> None:
     sys.exit(3)
 
