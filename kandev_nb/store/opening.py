@@ -108,8 +108,14 @@ def _sqlite_engine(place: Place) -> Engine:
 def _configure(connection: Any, _record: object) -> None:
     # Python's driver begins transactions by itself, and not where a reader needs one.
     connection.isolation_level = None
+    # SQLite holds any bytes as text: one such row must not keep the others from being read.
+    connection.text_factory = _decoded
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode(errors="replace")
 
 
 def _write_ahead(connection: Connection) -> None:

@@ -65,8 +65,14 @@ def fetch(
     names = list(result.keys())
     rows = [dict(zip(names, row, strict=True)) for row in result]
     # A database that sorts moves every report.
-    rows.sort(key=lambda row: (-row["changed"], row["session_id"]))
+    rows.sort(key=_last_changed_first)
     return Found(rows, _catalogs(connection, picked), leases.now(connection))
+
+
+def _last_changed_first(row: Mapping[str, Any]) -> tuple[float, str]:
+    """Return the key by which rows are sorted; SQLite holds anything in a column of numbers."""
+    changed = row["changed"]
+    return -changed if isinstance(changed, int | float) else 0.0, str(row["session_id"])
 
 
 def _catalogs(connection: Connection, picked: Select[tuple[str]]) -> dict[str, str]:
@@ -104,13 +110,13 @@ def _session(row: Mapping[str, Any], found: Found, owner: str) -> StoredSession 
         return _NO_REPORT
     try:
         stored = Stored(row["body"], _referred(row["catalogs"], found.catalogs))
+        is_ours = checksum(stored.body) == row["checksum"]
         live = leases.is_live(row, found.at) and row["lease_owner"] != owner
         session = StoredSession.model_validate({**row, "is_live_elsewhere": live})
     except KeyError:
         return _CATALOG_MISSING
     except (ValueError, TypeError, AttributeError, RecursionError):
         return MALFORMED
-    is_ours = checksum(stored.body) == row["checksum"]
     session.with_stored(stored, is_ours=is_ours)
     return session if is_ours or session.decode() is not None else MALFORMED
 

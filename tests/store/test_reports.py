@@ -1,6 +1,7 @@
 """What goes into a store comes out of it, whatever else is in there."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,8 @@ from kandev_nb import StoreError
 from kandev_nb.attachment import EndpointTestResult, History, decode_history
 from kandev_nb.attachment.model import NOTHING_STARTED
 from kandev_nb.store import Store, StoreWriter, reading
+from kandev_nb.store.migrations import HEAD
+from kandev_nb.store.opening import migrate
 from tests.attachment.story import at
 from tests.store.conftest import Sql
 from tests.store.stories import TOOLS, full, record, revised, story
@@ -144,6 +147,40 @@ def test_unreadable_reports_are_skipped_with_a_reason_and_the_rest_load(
         store.session("cut")
     with pytest.raises(StoreError, match="none of this ID"):
         store.session("nobody")
+
+
+@pytest.mark.req("EV-11")
+@pytest.mark.parametrize("version", ["0001", HEAD])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE kandev_nb_reports SET body = CAST(body AS BLOB)",
+        "UPDATE kandev_nb_reports SET body = 7",
+        "UPDATE kandev_nb_reports SET body = CAST(x'ff80' AS TEXT)",
+        "UPDATE kandev_nb_reports SET body = replace(body, '\":\"', '\":\"\\ud800')",
+        "UPDATE kandev_nb_sessions SET changed = 'never', started_at = 'never'",
+    ],
+)
+def test_what_sqlite_holds_in_other_types_hides_none_of_the_others(
+    tmp_path: Path, damage: str, version: str
+) -> None:
+    file = tmp_path / "store.db"
+    store = Store(file)
+    writer = StoreWriter(store)
+    put(writer, *((name, story().history) for name in ("odd", "good")), state="closed")
+    writer.close(10)
+    with store._database.writing() as connection:
+        migrate(connection, version)
+        connection.exec_driver_sql(f"{damage} WHERE session_id = 'odd'")
+    store.close()
+
+    sessions = Store(file).sessions()
+
+    assert [session.session_id for session in sessions] == ["good"]
+    assert sessions[0].report.to_wire() == story().history.to_wire()
+    assert [(gone.session_id, "malformed" in gone.reason) for gone in sessions.skipped] == [
+        ("odd", True)
+    ]
 
 
 @pytest.mark.req("EV-11")

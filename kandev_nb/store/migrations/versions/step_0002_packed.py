@@ -38,32 +38,39 @@ def _rewrite(change: _Change) -> None:
     some = sa.select(_REPORTS).order_by(_REPORTS.c.session_id).limit(_AT_ONCE)
     while rows := connection.execute(some.where(_REPORTS.c.session_id > last)).all():
         last = rows[-1].session_id
-        connection.execute(
-            sa.update(_REPORTS)
-            .where(_REPORTS.c.session_id == sa.bindparam("key"))
-            .values(body=sa.bindparam("new_body"), checksum=sa.bindparam("new_checksum")),
-            [_row(row, change) for row in rows],
-        )
+        if readable := [made for row in rows if (made := _row(row, change))]:
+            connection.execute(
+                sa.update(_REPORTS)
+                .where(_REPORTS.c.session_id == sa.bindparam("key"))
+                .values(body=sa.bindparam("new_body"), checksum=sa.bindparam("new_checksum")),
+                readable,
+            )
 
 
-def _row(row: Any, change: _Change) -> dict[str, str]:
-    changed = _changed(row.body, change)
-    is_ours = row.checksum == _checksum(row.body)
-    checksum = _checksum(changed) if is_ours else row.checksum
-    return {"key": row.session_id, "new_body": changed, "new_checksum": checksum}
+def _row(row: Any, change: _Change) -> dict[str, str] | None:
+    """Return the row with its report changed, ``None`` for one that cannot be read."""
+    try:
+        is_ours = row.checksum == _checksum(row.body)
+        changed = _changed(row.body, change)
+        # A text that no database can hold ends here too.
+        checksum = _checksum(changed)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return None
+    return {
+        "key": row.session_id,
+        "new_body": changed,
+        "new_checksum": checksum if is_ours else row.checksum,
+    }
 
 
 def _changed(body: str, change: _Change) -> str:
-    """Return the report with each column changed, and one that cannot be read as it is."""
-    try:
-        report = json.loads(body)
-        for attempt in (*report.get("previous", ()), report.get("current")):
-            if attempt is not None:
-                columns = attempt["evidence"]
-                attempt["evidence"] = {name: change(columns[name]) for name in columns}
-        return json.dumps(report, separators=(",", ":"), ensure_ascii=False)
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return body
+    """Return the report with each column changed."""
+    report = json.loads(body)
+    for attempt in (*report.get("previous", ()), report.get("current")):
+        if attempt is not None:
+            columns = attempt["evidence"]
+            attempt["evidence"] = {name: change(columns[name]) for name in columns}
+    return json.dumps(report, separators=(",", ":"), ensure_ascii=False)
 
 
 def _checksum(body: str) -> str:
