@@ -2,6 +2,7 @@
 
 import json
 import logging
+import signal
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -89,10 +90,12 @@ def probe(
         raise click.UsageError("Give --out or --file, not both.")
     if no_mcp and transport:
         raise click.UsageError("Give --transport or --no-mcp, not both.")
+    from kandev_nb.attachment.words import visible
     from kandev_nb.errors import ConfigError
     from kandev_nb.probing import asking
 
     _be_quiet()
+    _end_in_order()
     mirror = (lambda line: click.echo(line, err=True)) if verbose else None
     with ExitStack() as stack:
         try:
@@ -103,7 +106,8 @@ def probe(
             ready = asking.prepare(agent, command, (), None, cwd, over, place)
         except ConfigError as error:
             raise click.UsageError(str(error)) from None
-        click.echo(f"Recording raw frames, {_RAW}, in {ready.recorder.path}", err=True)
+        shown = visible(str(ready.recorder.path))
+        click.echo(f"Recording raw frames, {_RAW}, in {shown}", err=True)
         result = asking.run(ready, watched)
     click.echo(json.dumps(result.to_json()) if as_json else str(result))
     context.exit(result.status(require))
@@ -153,6 +157,7 @@ def matrix(
     from kandev_nb.probing.matrix import cells, run_matrix
 
     _be_quiet()
+    _end_in_order()
     errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
     try:
         wanted = cells(agents, transports or asking.TRANSPORTS)
@@ -162,11 +167,12 @@ def matrix(
     ended = _with_progress(
         errors, len(wanted), lambda done: run_matrix(wanted, course, out, jobs, done)
     )
+    # First of all: a file that cannot be written costs nobody what was found.
+    _print(ended, require, errors if json_file == "-" else None)
     if json_file is not None:
         _write(json_file, json.dumps([cell.to_json(require) for cell in ended], indent=2) + "\n")
     if junit_file is not None:
         _write(str(junit_file), junit(ended, require))
-    _print(ended, require, errors if json_file == "-" else None)
     context.exit(1 if any(cell.fails(require) for cell in ended) else 0)
 
 
@@ -223,6 +229,13 @@ def _write(name: str, content: str) -> None:
             file.write(content)
     except OSError as error:
         raise click.ClickException(f"{name} cannot be written ({error.strerror}).") from None
+
+
+def _end_in_order() -> None:
+    """Let what else ends a command end it as Ctrl-C does, with nothing left behind."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
 
 
 def _be_quiet() -> None:

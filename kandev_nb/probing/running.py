@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from anyio import CancelScope, fail_after, move_on_after
 
+from kandev_nb.agents.faults import exit_words
 from kandev_nb.agents.permission import PermissionCounts
 from kandev_nb.attachment import ReasonCode
 from kandev_nb.attachment.display import BUILT_IN
@@ -160,12 +161,13 @@ class Probe:
         )
 
     def _fail(self, error: KandevError) -> None:
-        ledger, words = self._core.ledger, str(error)
-        current = ledger.history.current
-        if error.reason_code == ReasonCode.AGENT_EXITED and current and current.session_error:
+        words, agent = str(error), self._core.agent
+        if error.reason_code == ReasonCode.AGENT_EXITED:
             # What its session would advise is not for who probes.
-            words = f"{current.session_error}."
-        self._error = Problem(reason_code=error.reason_code, summary=ledger.redact(words))
+            how = agent.end_words if agent else exit_words(self._recorder.returncode)
+            words = f"The agent {how}."
+        summary = self._core.ledger.redact(words)
+        self._error = Problem(reason_code=error.reason_code, summary=summary)
 
     def _end_words(self) -> str:
         assert self._error is not None

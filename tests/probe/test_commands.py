@@ -144,11 +144,16 @@ def test_a_command_line_that_cannot_be_used_starts_and_writes_nothing(
 
 
 @pytest.mark.req("DI-3", "SE-3")
-def test_an_interrupted_probe_leaves_its_file_and_no_process(tmp_path: Path) -> None:
-    file = tmp_path / "here.jsonl"
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_probe_leaves_its_file_and_no_process(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    file, temporary = tmp_path / "here.jsonl", tmp_path / "temporary"
+    temporary.mkdir()
     words = ("probe", "--exec", execute("ignores"), "--timeout", "600", "--file", str(file))
     process = subprocess.Popen(
         [sys.executable, "-m", "kandev_nb.cli", *words],
+        env=os.environ | {"TMPDIR": str(temporary)},
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,
@@ -157,13 +162,14 @@ def test_an_interrupted_probe_leaves_its_file_and_no_process(tmp_path: Path) -> 
     assert eventually(lambda: file.exists() and "session_accepted" in file.read_text(), 60)
     below = watched.children(recursive=True)
 
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, said = process.communicate(timeout=60)
 
     assert process.returncode == 1
     assert str(file) in said
     assert "Traceback" not in said
     assert eventually(lambda: not any(child.is_running() for child in below))
+    assert list(temporary.iterdir()) == []
     assert list(probe_frame(file)["event"])[-1] == "close"
     assert "the probe was interrupted" in file.read_text()
 
@@ -281,6 +287,17 @@ def test_a_matrix_whose_files_cannot_be_written_says_so_and_fails(tmp_path: Path
     assert done.returncode == 1
     assert "not probed" in done.stdout
     assert "cannot be written" in done.stdout
+
+
+@pytest.mark.req("DI-3")
+def test_a_file_that_cannot_be_written_costs_nobody_the_table(tmp_path: Path) -> None:
+    words = ("--agent", "scripted", "--transport", "http", "--json", "nowhere/matrix.json")
+
+    done = kandev_nb("matrix", *words, cwd=tmp_path)
+
+    assert done.returncode == 1
+    assert "nowhere/matrix.json cannot be written" in done.stderr
+    assert "observed" in done.stdout
 
 
 @pytest.mark.req("DI-3")

@@ -1,5 +1,6 @@
 """What a probe says of an agent that does with its server what it is told."""
 
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -242,6 +243,14 @@ def test_an_agent_that_ends_in_its_turn_is_told_with_its_exit_code(probed: Probe
     assert result.error.summary.startswith("The agent ended with exit code 7.")
     assert result.reason == "the agent ended"
     assert events(result, "close")[0]["exit_code"] == 7
+
+
+@pytest.mark.req("DI-3", "SE-4")
+def test_an_agent_that_ends_at_once_is_told_without_advice_for_a_session(tmp_path: Path) -> None:
+    result = probe(exec=[sys.executable, "-c", "raise SystemExit(7)"], out=tmp_path)
+
+    assert result.error
+    assert result.error.summary == "The agent ended with exit code 7."
 
 
 @pytest.mark.req("DI-3")
