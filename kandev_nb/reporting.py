@@ -112,6 +112,7 @@ def _stored(connection: "Connection", name: str) -> "StoredSessions | None":
     """Return the sessions of a store of ours, or ``None`` for another database."""
     from sqlalchemy import inspect, text
 
+    from kandev_nb.attachment.words import visible
     from kandev_nb.store import reading
     from kandev_nb.store.migrations import HEAD, VERSIONS
 
@@ -122,7 +123,7 @@ def _stored(connection: "Connection", name: str) -> "StoredSessions | None":
         return None
     version = connection.execute(text(f"SELECT version_num FROM {VERSIONS}")).scalar()  # noqa: S608 - our own name
     if version != HEAD:
-        raise _other_version(name, str(version), HEAD)
+        raise _other_version(name, visible(str(version)), HEAD)
     return reading.assemble(reading.fetch(connection, None, None, None), "")
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -305,3 +306,18 @@ def test_picking_a_session_of_a_session_is_a_wrong_command_line() -> None:
 
     assert printed.exit_code == 2
     assert "DATABASE" in printed.stderr
+
+
+@pytest.mark.req("DI-2", "CA-5")
+def test_what_cannot_be_seen_in_the_version_of_a_store_is_shown_escaped(
+    kept: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    file = Path(shutil.copy(kept[0], tmp_path / "store.db"))
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE kandev_nb_version SET version_num = char(27) || '[8mx'")
+        connection.commit()
+
+    printed = run(file)
+
+    assert printed.exit_code == 1
+    assert "is of version \\u001b[8mx" in printed.stderr
