@@ -23,7 +23,7 @@ def test_the_demo_prints_the_report_and_the_timeline() -> None:
     assert done.returncode == 0, done.stderr
     assert re.search(r"● kandev +Active +7 tools · ~\d+ tokens · used · 1 call", done.stdout)
     assert re.search(r"◐ github +Delivered · connection unverified", done.stdout)
-    assert re.search(r"kandev +tools_list_observed +\d+\.\d+ +observed +mcp-1 +6", done.stdout)
+    assert re.search(r"kandev +tools_list_observed +\d+\.\d+ +observed +mcp-1 +7", done.stdout)
     assert done.stderr == ""
 
 

@@ -135,7 +135,7 @@ def test_our_own_logger_tells_at_debug_level_what_happens_and_no_content(
     told = [record.getMessage() for record in caplog.records if record.name.startswith("kandev_nb")]
     for words in (
         "github delivered",
-        "kandev tools_list_observed 6 on mcp-1",
+        "kandev tools_list_observed 7 on mcp-1",
         "kandev tool_call_observed create_task_plan_kandev on mcp-1",
     ):
         assert f"{attempt.attachment_attempt_id}: {words}" in told

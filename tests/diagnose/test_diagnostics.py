@@ -127,7 +127,7 @@ def test_earlier_attempts_are_historical_and_a_test_stands_beside_what_the_agent
     assert made.text.index(now.attachment_attempt_id) < made.text.index("(historical)")
     tested = now.servers[0].endpoint_test
     assert tested
-    assert (tested.outcome, tested.tool_count) == ("ok", 6)
+    assert (tested.outcome, tested.tool_count) == ("ok", 7)
     assert now.servers[0].status == "active"
     assert before.servers[0].endpoint_test is None
     assert any(

@@ -30,7 +30,7 @@ def test_the_table_says_that_the_catalog_may_be_stale_until_it_is_listed_again(
         page.screenshot("tools-stale", row)
 
         page.run(code[code.index(shown) + 1])
-        expect(row).to_contain_text("7 tools")
+        expect(row).to_contain_text("8 tools")
         expect(row).not_to_contain_text("stale")
         for place in code[code.index(shown) + 2 :]:
             page.run(place)

@@ -19,7 +19,7 @@ from tests.processes import eventually
 # An agent is installed first, which may take minutes.
 pytestmark = [pytest.mark.real_agent, pytest.mark.timeout(300)]
 
-TOOLS: Final = 6
+TOOLS: Final = 7
 RESTARTED: Final = {agent for agent in AGENTS if find_agent(agent).reset_by_restart}
 """Those of which a reset is a restart."""
 

@@ -10,7 +10,7 @@ from tests.agents.real.starting import version_of
 # An agent is installed first, which may take minutes.
 pytestmark = [pytest.mark.real_agent, pytest.mark.timeout(300)]
 
-TOOLS = 6
+TOOLS = 7
 STATELESS = "2026-07-28"
 
 

@@ -24,7 +24,7 @@ from tests.processes import eventually
 # An agent is installed first, which may take minutes.
 pytestmark = [pytest.mark.real_agent, pytest.mark.rest_agent, pytest.mark.timeout(600)]
 
-TOOLS: Final = 6
+TOOLS: Final = 7
 STATELESS: Final = "2026-07-28"
 ROOT: Final = Path(__file__).parents[3]
 REFUSES: Final = {"refuses": {"url": "http://127.0.0.1:9/mcp"}}
